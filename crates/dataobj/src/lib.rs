@@ -1,0 +1,1 @@
+//! The data-object format: encodings, pages, columns, sections, reader and writer.

@@ -1,0 +1,1 @@
+//! The write path: validation, write-ahead log, in-memory head, cutting and publishing objects.

@@ -1,0 +1,15 @@
+//! LogQL, the query language of logs: from text to a syntax tree, from the tree back to canonical text, and from a list
+//! of pipeline stages to compiled code that runs over lines.
+//!
+//! The crate is pure: no I/O, no clock, no tenants, no threads. Whoever reads lines calls it.
+//!
+//! ```
+//! use timberline_logql::{parse, ast::Expr};
+//!
+//! let expr = parse(r#"{app="shop"} |= "error""#).unwrap();
+//! assert!(matches!(expr, Expr::Log(_)));
+//! assert_eq!(expr.to_string(), r#"{app="shop"} |= "error""#);
+//! ```
+
+pub mod ast;
+pub mod labels;

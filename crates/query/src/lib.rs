@@ -1,0 +1,1 @@
+//! The query engine: LogQL on DataFusion over data objects and the head.

@@ -1,0 +1,1 @@
+//! HTTP: the Loki API over the write path and the query engine.

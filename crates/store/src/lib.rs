@@ -1,0 +1,4 @@
+//! Where data objects live: the object store behind one narrow type, the catalog that says which objects exist, and the
+//! trait through which the query engine reads rows without knowing whether they come from an object or from memory.
+
+pub mod source;

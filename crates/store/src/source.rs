@@ -1,0 +1,119 @@
+//! The one trait behind which rows are read: a data object and the in-memory head both offer streams, runs (page-sized
+//! stretches of rows), statistics, and the decoding of columns under a selection. Nothing above it knows which it reads.
+
+use crate::Error;
+use arrow_array::{BinaryArray, Int64Array};
+use async_trait::async_trait;
+use std::fmt::Debug;
+use std::sync::Arc;
+use timberline_logql::labels::LabelSet;
+
+/// A time span in nanoseconds since 1970, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// First nanosecond.
+    pub min_ns: i64,
+    /// Last nanosecond; never before the first.
+    pub max_ns: i64,
+}
+
+impl TimeSpan {
+    /// True if both spans have a nanosecond in common.
+    pub fn overlaps(&self, other: &TimeSpan) -> bool {
+        self.min_ns <= other.max_ns && other.min_ns <= self.max_ns
+    }
+}
+
+/// A stream as one source holds it.
+#[derive(Clone, Debug)]
+pub struct StreamInfo {
+    /// The source's own number of the stream; unique within the source, at least 1.
+    pub id: i64,
+    /// Its labels.
+    pub labels: LabelSet,
+    /// From its earliest to its latest entry in this source.
+    pub span: TimeSpan,
+    /// Entries in this source; an upper bound where duplicates are not yet removed.
+    pub rows: u64,
+    /// Bytes of lines and metadata values.
+    pub bytes: u64,
+    /// Where this source itself may hold an entry twice; `None` where it can't.
+    pub duplicates: Option<TimeSpan>,
+}
+
+/// A page-sized stretch of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RunInfo {
+    /// Rows in the run; at least 1.
+    pub rows: usize,
+    /// Smallest and largest stream number.
+    pub streams: (i64, i64),
+    /// Earliest and latest entry.
+    pub span: TimeSpan,
+}
+
+/// The two columns that every row has.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// Stream numbers, one per row of the run, no nulls.
+    pub streams: Int64Array,
+    /// Timestamps in nanoseconds, one per row of the run, no nulls.
+    pub timestamps: Int64Array,
+}
+
+/// Which rows of a run are wanted.
+#[derive(Clone, Debug)]
+pub enum Selection {
+    /// All of them.
+    All,
+    /// These, ascending, without repeats.
+    Rows(Vec<u32>),
+}
+
+/// One structured-metadata column of some rows.
+#[derive(Clone, Debug)]
+pub struct MetadataColumn {
+    /// Metadata name.
+    pub name: Arc<str>,
+    /// One value per selected row; null where the entry has no such name.
+    pub values: BinaryArray,
+}
+
+/// A source of rows of one tenant. Rows never change once the source is handed out.
+///
+/// Rows within a run are in the source's own order; rows of one stream with equal timestamps are ordered so that
+/// [`RowSource::newest_first`] tells whether the later arrival stands first.
+#[async_trait]
+pub trait RowSource: Send + Sync + Debug {
+    /// Object key, or `head`, for messages and counters.
+    fn name(&self) -> &str;
+
+    /// From the earliest to the latest entry.
+    fn span(&self) -> TimeSpan;
+
+    /// True if of entries with the same stream and timestamp the later arrival stands first (data objects); false if the
+    /// earlier one does (head).
+    fn newest_first(&self) -> bool;
+
+    /// The streams, in order of their numbers.
+    async fn streams(&self) -> Result<Arc<[StreamInfo]>, Error>;
+
+    /// The runs, in the order of the rows.
+    async fn runs(&self) -> Result<Arc<[RunInfo]>, Error>;
+
+    /// Stream numbers and timestamps of a run.
+    async fn keys(&self, run: usize) -> Result<Keys, Error>;
+
+    /// Lines of the selected rows of a run.
+    async fn lines(&self, run: usize, rows: &Selection) -> Result<BinaryArray, Error>;
+
+    /// Structured metadata of the selected rows of a run. `names`: only these columns; `None`: all that hold a value.
+    async fn metadata(&self, run: usize, rows: &Selection, names: Option<&[String]>) -> Result<Vec<MetadataColumn>, Error>;
+}
+
+/// Hands out all sources that hold entries of a tenant in a time span, each entry in exactly one of them, as of one moment.
+#[async_trait]
+pub trait SourceProvider: Send + Sync + Debug {
+    /// The sources, in order of arrival: an entry in a later source arrived after the entries of earlier ones.
+    async fn sources(&self, tenant: &crate::TenantId, span: TimeSpan) -> Result<Vec<Arc<dyn RowSource>>, Error>;
+}

@@ -1,0 +1,2 @@
+//! The timberline program.
+fn main() {}
