@@ -1,8 +1,8 @@
 //! What the scan hands on for each entry that passed the pipeline: a log line, or a sample for a range aggregation.
 
+use crate::QueryError;
 use crate::context::{KeyCache, QueryContext};
 use crate::node::schema;
-use crate::QueryError;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
