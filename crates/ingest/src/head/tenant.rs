@@ -48,6 +48,10 @@ impl TenantHead {
         self.bytes
     }
 
+    pub(crate) fn stream_count(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Encoded labels of all streams.
     pub(crate) fn encoded_labels(&self) -> impl Iterator<Item = &[u8]> {
         self.by_labels.keys().map(AsRef::as_ref)
@@ -94,8 +98,8 @@ struct Adding<'h> {
 struct AddedStream {
     index: usize,
     info: StreamInfo,
-    /// True while the stream is not yet in the table.
-    new: bool,
+    /// Encoded labels of a stream that is not yet in the table.
+    new: Option<Box<[u8]>>,
 }
 
 impl Adding<'_> {
@@ -105,10 +109,12 @@ impl Adding<'_> {
             return;
         }
         let streams = Arc::make_mut(&mut self.head.streams);
-        if new {
-            streams.push(info);
-        } else {
-            streams[index] = info;
+        match new {
+            Some(encoded_labels) => {
+                streams.push(info);
+                self.head.by_labels.insert(encoded_labels, index);
+            }
+            None => streams[index] = info,
         }
     }
 }
@@ -117,7 +123,7 @@ impl RecordSink for Adding<'_> {
     fn stream(&mut self, encoded_labels: &[u8]) -> Result<(), RecordError> {
         self.end_stream();
         let added = match self.head.stream(encoded_labels) {
-            Some(index) => AddedStream { index, info: self.head.streams[index].clone(), new: false },
+            Some(index) => AddedStream { index, info: self.head.streams[index].clone(), new: None },
             None => {
                 let index = self.head.streams.len();
                 let info = StreamInfo {
@@ -128,8 +134,7 @@ impl RecordSink for Adding<'_> {
                     bytes: 0,
                     duplicates: None,
                 };
-                self.head.by_labels.insert(encoded_labels.into(), index);
-                AddedStream { index, info, new: true }
+                AddedStream { index, info, new: Some(encoded_labels.into()) }
             }
         };
         self.stream = Some(added);
