@@ -21,7 +21,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use timberline_store::{Catalog, ObjectMeta, ObjectSource, RowSource, SourceProvider, Store, TenantId, TimeSpan};
+use crate::stub::ObjectSource;
+use timberline_store::{Catalog, ObjectMeta, RowSource, SourceProvider, Store, TenantId, TimeSpan};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Requests larger than this are validated on a thread that may block: the work takes more than half a millisecond.

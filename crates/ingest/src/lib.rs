@@ -29,6 +29,7 @@
 //! ```
 
 mod active_streams;
+mod stub;
 mod batch;
 mod engine;
 mod error;

@@ -76,10 +76,6 @@ impl OpenBlock {
         self.pairs.row_ends.push(self.pairs.names.len() as u32);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.streams.is_empty()
-    }
-
     /// True if the block is to be sealed.
     pub(super) fn is_full(&self) -> bool {
         self.streams.len() >= MAX_ROWS || self.lines.len() + self.pairs.values.len() >= MAX_BYTES

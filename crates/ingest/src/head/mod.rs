@@ -8,4 +8,3 @@ mod tenant;
 pub(crate) use block::Block;
 pub(crate) use segment::{ActiveSegment, FrozenSegment};
 pub(crate) use source::HeadSource;
-pub(crate) use tenant::TenantHead;

@@ -62,11 +62,6 @@ impl Log {
         self.current = None;
         self.next_sequence - 1
     }
-
-    /// The number of the segment that the next record goes into.
-    pub(crate) fn sequence(&self) -> u64 {
-        self.next_sequence - u64::from(self.current.is_some())
-    }
 }
 
 impl OpenSegment {

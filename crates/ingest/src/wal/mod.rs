@@ -20,7 +20,7 @@ mod replay;
 pub(crate) use file::{DiskStorage, LogFile, LogStorage};
 pub(crate) use identity::{DirectoryLock, read_writer_id, writer_id};
 pub(crate) use log::Log;
-pub(crate) use replay::{Fault, Segment, delete_segments_up_to, list_segments, read_segment, repair};
+pub(crate) use replay::{delete_segments_up_to, list_segments, read_segment, repair};
 
 /// Bytes in front of the first record.
 const HEADER_BYTES: usize = 16;
