@@ -102,7 +102,7 @@ async fn plan_range(
         RangeOp::Rate => (RangeFunction::EntriesPerSecond, SampleValue::One),
         RangeOp::BytesOverTime => (RangeFunction::Amount, SampleValue::LineBytes),
         RangeOp::BytesRate => (RangeFunction::AmountPerSecond, SampleValue::LineBytes),
-        other => return Err(not_evaluated(other)),
+        other => return Err(not_evaluated(other.name())),
     };
     if range.range_ns <= 0 {
         return Err(QueryError::BadRequest(
@@ -133,7 +133,7 @@ async fn plan_aggregation(
     steps: Steps,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
     if aggregation.op == VectorOp::ApproxTopk {
-        return Err(not_evaluated(aggregation.op));
+        return Err(not_evaluated(aggregation.op.name()));
     }
     if let Some((range, labels)) = summed(aggregation) {
         return plan_range(planner, range, steps, labels).await;
