@@ -42,7 +42,7 @@ impl JsonStage {
         let mut cursor = Cursor::new(line);
         if !cursor.pass(b'{') || self.members(&mut cursor, labels, scratch).is_err() {
             labels.fail(ErrorKind::JsonParser, |details| {
-                details.extend_from_slice(NOT_AN_OBJECT)
+                details.extend_from_slice(NOT_AN_OBJECT);
             });
         }
     }

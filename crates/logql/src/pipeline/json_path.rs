@@ -52,7 +52,7 @@ impl JsonPathStage {
             }
             if matches!(found, Found::Damaged) {
                 labels.fail(ErrorKind::JsonParser, |details| {
-                    details.extend_from_slice(NOT_AN_OBJECT)
+                    details.extend_from_slice(NOT_AN_OBJECT);
                 });
             }
         }
