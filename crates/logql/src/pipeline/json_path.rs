@@ -204,3 +204,90 @@ fn token_name(text: &str) -> &'static str {
         Some(_) => "character",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::testing::{TestEntry, compile_error, entry, json_paths, labels_after};
+
+    #[test]
+    fn expressions_find_values() {
+        let line = r#"{"status":200,"request":{"headers":{"User-Agent":"c\"url"},"ok":true},"servers":["a",{"b":[1,2]}],"none":null,"weird key":"w","a\u0062":"esc"}"#;
+        let f = |path: &str, want: &str| {
+            let want = format!("x={want}");
+            assert_eq!(
+                labels_after(&[json_paths(&[("x", path)])], &entry(line)),
+                want,
+                "{path}"
+            );
+        };
+        f("status", r#""200""#);
+        f(r#"request.headers["User-Agent"]"#, r#""c\"url""#);
+        f("request.ok", r#""true""#);
+        f("servers[0]", r#""a""#);
+        f("servers[1].b[1]", r#""2""#);
+        f("servers", r#""[\"a\",{\"b\":[1,2]}]""#);
+        f("servers[1]", r#""{\"b\":[1,2]}""#);
+        f("servers[7]", r#""""#);
+        f("servers.a", r#""""#);
+        f("none", r#""""#);
+        f("missing.path", r#""""#);
+        f(r#"["weird key"]"#, r#""w""#);
+        f("ab", r#""esc""#);
+    }
+
+    #[test]
+    fn only_the_value_must_be_sound() {
+        let f = |line: &str, want: &str| {
+            assert_eq!(
+                labels_after(
+                    &[json_paths(&[("x", "a"), ("app", "b")])],
+                    &TestEntry {
+                        stream: &[("app", "s")],
+                        ..entry(line)
+                    }
+                ),
+                want,
+                "{line}"
+            );
+        };
+        f("plain", r#"__error__="JSONParserErr", app="s""#);
+        f("", r#"__error__="JSONParserErr", app="s""#);
+        f(r#"["a"]"#, r#"app="s", x="""#);
+        f(r#""a""#, r#"app="s", x="""#);
+        f(r#"{"a":1,"b":2,"c":"#, r#"app="s", app_extracted="2", x="1""#);
+        f(r#"{"c":1,"d":"#, r#"app="s", x="""#);
+        f(
+            r#"{"a":{"c":1"#,
+            r#"__error__="JSONParserErr", __error_details__="Value looks like object, but can't find closing '}' symbol", app="s", x="""#,
+        );
+    }
+
+    #[test]
+    fn refuses_broken_expressions() {
+        let f = |path: &str, want: &str| {
+            let message = compile_error(json_paths(&[("x", path)]));
+            assert!(message.contains(want), "{message}");
+        };
+        f(
+            "user..id",
+            "cannot parse expression [user..id]: syntax error: unexpected DOT, expecting FIELD",
+        );
+        f(
+            "[[",
+            "cannot parse expression [[[]: syntax error: unexpected LSB, expecting STRING or INDEX",
+        );
+        for path in [
+            "",
+            "a.",
+            "a[",
+            "a[x]",
+            "a[1",
+            ".a",
+            "a b",
+            "a[-1]",
+            "a[99999999999999999999999]",
+        ] {
+            f(path, "cannot parse expression [");
+        }
+    }
+}

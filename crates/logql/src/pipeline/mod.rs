@@ -38,6 +38,8 @@ mod regexp;
 mod runner;
 mod select;
 mod template;
+#[cfg(test)]
+mod testing;
 mod unwrap;
 
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};

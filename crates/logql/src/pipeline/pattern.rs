@@ -162,3 +162,71 @@ impl PatternStage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{compile_error, entry, labels_after};
+
+    #[test]
+    fn line_patterns_match_by_the_rules() {
+        let f = |pattern: &str, line: &str, want: bool| {
+            let test = PatternTest::compile(pattern).unwrap();
+            assert_eq!(test.matches(line.as_bytes()), want, "{pattern} on {line:?}");
+        };
+        f("a<_>c", "abc", true);
+        f("a<_>c", "ac", false);
+        f("foo<_>", "a foo b", true);
+        f("foo<_>", "a foo", false);
+        f("<_>foo", "foo bar", false);
+        f("<_>foo", "a foo b", false);
+        f("<_>foo", "a foo", true);
+        f("<_>", "x", true);
+        f("<_>", "", false);
+        f("", "", true);
+        f("", "x", false);
+        f("foo", "a foo", true);
+        f("foo", "foo a", false);
+        f("a <b", "x a <b", true);
+        f("Failed <_> port <_> ssh2", "Failed password port 22 ssh2", true);
+    }
+
+    #[test]
+    fn captures_become_labels() {
+        let f = |pattern: &str, line: &str, want: &str| {
+            assert_eq!(
+                labels_after(&[Stage::Pattern(pattern.to_owned())], &entry(line)),
+                want,
+                "{pattern} on {line}"
+            );
+        };
+        f(
+            "<ip> - <user> [<_>]",
+            "1.2.3.4 - bob [now]",
+            r#"ip="1.2.3.4", user="bob""#,
+        );
+        f("level=<l> <rest>", "level=info a b", r#"l="info", rest="a b""#);
+        f("level=<l> <rest>", " level=info a b", "");
+        f("<a> x <b>", "1 2 3", r#"a="1 2 3""#);
+        f("<a>,<b>,<c>", ",,", r#"a="", b="", c="""#);
+        f("from <<from>>", "from <me>", r#"from="me""#);
+        f("<ip> - <user> nomatch", "1 - 2 3", r#"ip="1", user="2 3""#);
+        f("<_> <rest>", "a b c", r#"rest="b c""#);
+    }
+
+    #[test]
+    fn refuses_patterns_without_use() {
+        let f = |pattern: &str, want: &str| {
+            assert_eq!(
+                compile_error(Stage::Pattern(pattern.to_owned())),
+                format!("invalid pattern parser: {want}")
+            );
+        };
+        f("no captures", "at least one capture is required");
+        f("<_>", "at least one capture is required");
+        f("<_", "at least one capture is required");
+        f("<a><b>", "found consecutive capture '<a><b>': invalid expression");
+        f("<a> <a>", "duplicate capture name (a): invalid expression");
+    }
+}

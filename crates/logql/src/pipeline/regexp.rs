@@ -45,3 +45,47 @@ impl RegexpStage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{TestEntry, compile_error, entry, labels_after};
+
+    #[test]
+    fn named_groups_become_labels() {
+        let f = |regex: &str, line: &str, want: &str| {
+            let entry = TestEntry {
+                stream: &[("host", "h")],
+                ..entry(line)
+            };
+            assert_eq!(
+                labels_after(&[Stage::Regexp(regex.to_owned())], &entry),
+                want,
+                "{regex} on {line}"
+            );
+        };
+        f(
+            r"(?P<user>\w+) from (?P<ip>[0-9.]+)",
+            "root from 1.2.3.4",
+            r#"host="h", ip="1.2.3.4", user="root""#,
+        );
+        f(r"(\w+) (?P<b>\w+)", "x y z", r#"b="y", host="h""#);
+        f(r"(?P<a>q)", "x", r#"host="h""#);
+        f(r"^(?P<opt>zzz)?Failed", "Failed", r#"host="h", opt="""#);
+        f(r"(?P<host>\w+)", "x", r#"host="h", host_extracted="x""#);
+    }
+
+    #[test]
+    fn refuses_expressions_without_use() {
+        let f = |regex: &str, want: &str| {
+            let message = compile_error(Stage::Regexp(regex.to_owned()));
+            assert!(
+                message.starts_with("invalid regexp parser: ") && message.contains(want),
+                "{message}"
+            );
+        };
+        f("(no names)", "at least one named capture must be supplied");
+        f("[", "error parsing regexp");
+        f("(?P<a>.)(?P<a>.)", "duplicate");
+    }
+}
