@@ -6,9 +6,10 @@ use regex::bytes::Regex;
 
 use super::convert::{ConversionError, parse_duration_ns, parse_number, parse_size_bytes};
 use super::entry::{ERROR, ERROR_DETAILS, ErrorKind, Labels};
-use super::ip::IpSet;
-use super::regex::compile_regex;
+use super::ip::is_found_in;
 use crate::ast::{CompareOp, Comparison, LabelFilter, MatchOp, Matcher};
+use crate::ip::IpRange;
+use crate::regexp::compile_regex;
 
 /// A compiled label filter.
 #[derive(Clone, Debug)]
@@ -17,7 +18,11 @@ pub(super) enum LabelTest {
     Number(Comparison<f64>),
     Duration(Comparison<i64>),
     Bytes(Comparison<u64>),
-    Ip { name: String, negated: bool, set: IpSet },
+    Ip {
+        name: String,
+        negated: bool,
+        range: IpRange,
+    },
     And(Box<LabelTest>, Box<LabelTest>),
     Or(Box<LabelTest>, Box<LabelTest>),
 }
@@ -33,7 +38,7 @@ impl LabelTest {
             LabelFilter::Ip { name, negated, range } => Self::Ip {
                 name: name.clone(),
                 negated: *negated,
-                set: IpSet::parse(range)?,
+                range: IpRange::parse(range)?,
             },
             LabelFilter::And { left, right, .. } => {
                 Self::And(Box::new(Self::compile(left)?), Box::new(Self::compile(right)?))
@@ -52,8 +57,8 @@ impl LabelTest {
             Self::Number(comparison) => compare(comparison, labels, parse_number),
             Self::Duration(comparison) => compare(comparison, labels, parse_duration_ns),
             Self::Bytes(comparison) => compare(comparison, labels, parse_size_bytes),
-            Self::Ip { name, negated, set } => {
-                value_of(name, labels).is_some_and(|value| !value.is_empty() && set.is_found_in(value) != *negated)
+            Self::Ip { name, negated, range } => {
+                value_of(name, labels).is_some_and(|value| !value.is_empty() && is_found_in(range, value) != *negated)
             }
             Self::And(left, right) => left.keeps(labels) && right.keeps(labels),
             Self::Or(left, right) => left.keeps(labels) || right.keeps(labels),
@@ -123,7 +128,7 @@ impl TextMatcher {
         let test = match matcher.op {
             MatchOp::Equal | MatchOp::NotEqual => TextTest::Equal(matcher.value.clone()),
             MatchOp::Regex | MatchOp::NotRegex => {
-                let regex = compile_regex(&matcher.value, true, false)?;
+                let regex = compile_regex(&matcher.value, true, false).map_err(|error| error.to_string())?;
                 literals_of(&matcher.value).map_or(TextTest::Regex(regex), TextTest::AnyOf)
             }
         };

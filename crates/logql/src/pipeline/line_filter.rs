@@ -5,10 +5,11 @@
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
-use super::ip::IpSet;
+use super::ip::is_found_in;
 use super::pattern::PatternTest;
-use super::regex::compile_regex;
 use crate::ast::{LineFilter, LineFilterOp, LineOperand};
+use crate::ip::IpRange;
+use crate::regexp::compile_regex;
 
 /// A compiled line filter.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ enum Test {
     Contains(Box<Finder<'static>>),
     Regex(Regex),
     Pattern(PatternTest),
-    Ip(IpSet),
+    Ip(IpRange),
 }
 
 impl LineMatcher {
@@ -79,7 +80,7 @@ impl Test {
             Self::Contains(finder) => finder.find(line).is_some(),
             Self::Regex(regex) => regex.is_match(line),
             Self::Pattern(pattern) => pattern.matches(line),
-            Self::Ip(set) => set.is_found_in(line),
+            Self::Ip(range) => is_found_in(range, line),
         }
     }
 }
@@ -89,14 +90,14 @@ fn compile_test(op: LineFilterOp, operand: &LineOperand) -> Result<Test, String>
     let text = match operand {
         LineOperand::Text(text) => text,
         LineOperand::Ip(set) if matches!(op, Op::Contains | Op::NotContains) => {
-            return Ok(Test::Ip(IpSet::parse(set)?));
+            return Ok(Test::Ip(IpRange::parse(set)?));
         }
         LineOperand::Ip(_) => return Err("ip: invalid operation".to_owned()),
     };
     match op {
         Op::Contains | Op::NotContains => Ok(contains(text.as_bytes())),
         Op::Regex | Op::NotRegex => {
-            let regex = compile_regex(text, false, false)?;
+            let regex = compile_regex(text, false, false).map_err(|error| error.to_string())?;
             Ok(literal_of(text).map_or(Test::Regex(regex), |literal| contains(&literal)))
         }
         Op::Pattern | Op::NotPattern => Ok(Test::Pattern(PatternTest::compile(text)?)),

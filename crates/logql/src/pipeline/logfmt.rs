@@ -47,12 +47,10 @@ impl LogfmtStage {
     ) -> Result<Self, String> {
         let mut targets = Vec::new();
         for extraction in extractions {
-            let key = extraction.expression.trim();
+            let key = &extraction.expression;
             let is_start = |c: char| c.is_alphabetic() || c == '_';
-            if !key.starts_with(is_start) || !key.chars().all(|c| is_start(c) || c.is_ascii_digit()) {
-                return Err(format!(
-                    "cannot parse expression [{key}]: syntax error: expecting one key"
-                ));
+            if !key.starts_with(is_start) || !key.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                return Err(format!("cannot parse expression [{key}]: not an identifier"));
             }
             targets.push(Target {
                 label: extraction.label.clone(),

@@ -6,57 +6,21 @@ use memchr::memmem::Finder;
 
 use super::entry::Labels;
 use super::needs::Needs;
+use crate::pattern::{PatternPart, UNNAMED, parse_line_pattern, parse_pattern};
 
 #[derive(Clone, Debug)]
 enum Part {
     Literal(Box<Finder<'static>>),
-    /// `<_>`, without a name
+    /// `None`: `<_>`
     Capture(Option<String>),
 }
 
-/// Splits a pattern. Neighbouring literal characters are one part; a `<` that opens no capture is literal.
-fn split(text: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut literal = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if let Some(name) = capture_name(rest) {
-            if !literal.is_empty() {
-                parts.push(Part::Literal(Box::new(Finder::new(&literal).into_owned())));
-                literal.clear();
-            }
-            rest = &rest[name.len() + 2..];
-            parts.push(Part::Capture((name != "_").then(|| name.to_owned())));
-        } else {
-            literal.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    if !literal.is_empty() {
-        parts.push(Part::Literal(Box::new(Finder::new(&literal).into_owned())));
-    }
-    parts
-}
-
-/// The name in `<name>...`.
-fn capture_name(text: &str) -> Option<&str> {
-    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
-    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
-    (name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit())).then_some(name)
-}
-
-fn written(capture: Option<&String>) -> String {
-    format!("<{}>", capture.map_or("_", String::as_str))
-}
-
-fn refuse_neighbours(parts: &[Part]) -> Result<(), String> {
-    for pair in parts.windows(2) {
-        if let [Part::Capture(a), Part::Capture(b)] = pair {
-            let captures = written(a.as_ref()) + &written(b.as_ref());
-            return Err(format!("found consecutive capture '{captures}': invalid expression"));
-        }
-    }
-    Ok(())
+fn compile_parts(parts: Vec<PatternPart>) -> Vec<Part> {
+    let compile = |part| match part {
+        PatternPart::Literal(text) => Part::Literal(Box::new(Finder::new(&text).into_owned())),
+        PatternPart::Capture(name) => Part::Capture((name != UNNAMED).then_some(name)),
+    };
+    parts.into_iter().map(compile).collect()
 }
 
 /// The test of a pattern line filter.
@@ -68,14 +32,9 @@ pub(super) struct PatternTest {
 impl PatternTest {
     /// Compiles the text of `|>`.
     pub(super) fn compile(text: &str) -> Result<Self, String> {
-        let parts = split(text);
-        for part in &parts {
-            if let Part::Capture(Some(name)) = part {
-                return Err(format!("named captures are not allowed: found '<{name}>'"));
-            }
-        }
-        refuse_neighbours(&parts)?;
-        Ok(Self { parts })
+        Ok(Self {
+            parts: compile_parts(parse_line_pattern(text)?),
+        })
     }
 
     /// True if the line matches: literals are found from left to right, first occurrence, and a wildcard takes at least
@@ -112,27 +71,10 @@ pub(super) struct PatternStage {
 impl PatternStage {
     /// Compiles the text of the stage.
     pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
-        let parts = split(text);
-        let names: Vec<&String> = parts
-            .iter()
-            .filter_map(|p| {
-                if let Part::Capture(name) = p {
-                    name.as_ref()
-                } else {
-                    None
-                }
-            })
-            .collect();
-        if names.is_empty() {
-            return Err("at least one capture is required".to_owned());
-        }
-        refuse_neighbours(&parts)?;
-        for (at, name) in names.iter().enumerate() {
-            if names[..at].contains(name) {
-                return Err(format!("duplicate capture name ({name}): invalid expression"));
-            }
-        }
-        Ok(Self { parts, needs })
+        Ok(Self {
+            parts: compile_parts(parse_pattern(text)?),
+            needs,
+        })
     }
 
     /// Adds the captures. A literal that is not found gives the rest of the line to the capture before it and ends the

@@ -6,7 +6,7 @@ use regex::bytes::{CaptureLocations, Regex};
 
 use super::entry::Labels;
 use super::needs::Needs;
-use super::regex::compile_regex;
+use crate::regexp::{RegexError, compile_regex};
 
 /// The stage `regexp`.
 #[derive(Clone, Debug)]
@@ -20,7 +20,10 @@ pub(super) struct RegexpStage {
 impl RegexpStage {
     /// Compiles the expression of the stage.
     pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
-        let regex = compile_regex(text, false, false)?;
+        let regex = compile_regex(text, false, false).map_err(|error| match error {
+            RegexError::DuplicateName(name) => format!("duplicate extracted label name '{name}'"),
+            other => other.to_string(),
+        })?;
         let named = regex.capture_names().enumerate();
         let groups: Vec<_> = named.filter_map(|(at, name)| Some((at, name?.to_owned()))).collect();
         if groups.is_empty() {
@@ -86,6 +89,6 @@ mod tests {
         };
         f("(no names)", "at least one named capture must be supplied");
         f("[", "error parsing regexp");
-        f("(?P<a>.)(?P<a>.)", "duplicate");
+        f("(?P<a>.)(?P<a>.)", "duplicate extracted label name 'a'");
     }
 }
