@@ -78,7 +78,7 @@ mod tests {
         let sealed = seal(&vec![1, 2, 3]);
         assert_eq!(
             sealed,
-            r#"{"format":1,"checksum":"crc32c:18e42f12","body":[1,2,3]}"#.to_owned() + "\n"
+            r#"{"format":1,"checksum":"crc32c:63f19980","body":[1,2,3]}"#.to_owned() + "\n"
         );
         assert_eq!(unseal::<Vec<u32>>("k", &sealed).unwrap(), [1, 2, 3]);
         let text = String::from_utf8(sealed.to_vec()).unwrap();

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// When the machine dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crash {
+pub(crate) enum Crash {
     /// Just before the write.
     Before,
     /// Just after it; the writer does not learn that it succeeded.
@@ -23,14 +23,14 @@ pub enum Crash {
 
 /// Passes everything on until the write number `crash_at` (from 0); from then on everything fails.
 #[derive(Debug)]
-pub struct CrashingBackend {
+pub(crate) struct CrashingBackend {
     inner: Arc<InMemory>,
     writes_left: AtomicI64,
     crash: Crash,
 }
 
 impl CrashingBackend {
-    pub fn new(inner: Arc<InMemory>, crash_at: i64, crash: Crash) -> Self {
+    pub(crate) fn new(inner: Arc<InMemory>, crash_at: i64, crash: Crash) -> Self {
         Self {
             inner,
             writes_left: AtomicI64::new(crash_at),
@@ -38,7 +38,7 @@ impl CrashingBackend {
         }
     }
 
-    pub fn crashed(&self) -> bool {
+    pub(crate) fn crashed(&self) -> bool {
         self.writes_left.load(Ordering::SeqCst) < 0
     }
 
