@@ -1,0 +1,7 @@
+pub(super) fn ask(
+    _: &std::path::Path,
+    _: Option<&String>,
+    _: &super::Question,
+) -> Result<super::answer::Answer, crate::Failure> {
+    Err(crate::Failure::failed(anyhow::anyhow!("no")))
+}
