@@ -1,0 +1,209 @@
+//! Compression of a page's values (specification chapter 4): none, Snappy in its framing format, or Zstandard.
+
+use crate::error::{Damage, Error};
+use std::fmt;
+use std::io::{Read, Write};
+
+/// How all pages of a column are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Stored as they are.
+    None,
+    /// Snappy framing format.
+    Snappy,
+    /// Zstandard frames.
+    Zstd,
+    /// A codec this build doesn't know, by its number; such a column can't be decoded.
+    Other(i32),
+}
+
+impl Compression {
+    pub(crate) fn from_number(number: i32) -> Compression {
+        match number {
+            0 | 1 => Compression::None,
+            2 => Compression::Snappy,
+            3 => Compression::Zstd,
+            other => Compression::Other(other),
+        }
+    }
+
+    pub(crate) fn number(self) -> i32 {
+        match self {
+            Compression::None => 1,
+            Compression::Snappy => 2,
+            Compression::Zstd => 3,
+            Compression::Other(other) => other,
+        }
+    }
+}
+
+/// What a page of nothing but nulls holds under Zstandard: the frame that Loki writes, with neither checksum nor blocks.
+const ZSTD_EMPTY_FRAME: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
+
+/// Upper bounds of raw bytes per stored byte, used before a buffer is allocated for a size that came from outside. A
+/// Zstandard block of 4 bytes can repeat one byte 128 Ki times; Snappy copies at most 64 bytes with 2.
+const ZSTD_MAX_RATIO: usize = 128 * 1024 / 4;
+const SNAPPY_MAX_RATIO: usize = 32;
+
+/// Compresses pages; its context and buffers serve all pages of a section.
+pub(crate) struct Compressor {
+    zstd_level: i32,
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+    buffer: Vec<u8>,
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor")
+            .field("zstd_level", &self.zstd_level)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Compressor {
+    pub(crate) fn new(zstd_level: i32) -> Compressor {
+        Compressor {
+            zstd_level,
+            zstd: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The stored form of `raw`.
+    pub(crate) fn compress<'a>(&'a mut self, compression: Compression, raw: &'a [u8]) -> Result<&'a [u8], Error> {
+        match compression {
+            Compression::None => Ok(raw),
+            Compression::Snappy if raw.is_empty() => Ok(raw),
+            Compression::Snappy => {
+                self.buffer.clear();
+                let mut encoder = snap::write::FrameEncoder::new(&mut self.buffer);
+                encoder.write_all(raw)?;
+                encoder.flush()?;
+                drop(encoder);
+                Ok(&self.buffer)
+            }
+            Compression::Zstd if raw.is_empty() => Ok(&ZSTD_EMPTY_FRAME),
+            Compression::Zstd => {
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    none => {
+                        let mut zstd = zstd::bulk::Compressor::new(self.zstd_level)?;
+                        zstd.include_checksum(true)?;
+                        none.insert(zstd)
+                    }
+                };
+                self.buffer.clear();
+                self.buffer.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+                zstd.compress_to_buffer(raw, &mut self.buffer)?;
+                Ok(&self.buffer)
+            }
+            Compression::Other(number) => Err(Error::Unsupported(format!("compression {number}"))),
+        }
+    }
+}
+
+/// Decompresses pages; its context and buffer serve any number of pages.
+#[derive(Default)]
+pub(crate) struct Decompressor {
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    buffer: Vec<u8>,
+}
+
+impl Decompressor {
+    /// The raw form of `stored`, which must come to exactly `raw_bytes`.
+    pub(crate) fn decompress<'a>(
+        &'a mut self,
+        compression: Compression,
+        stored: &'a [u8],
+        raw_bytes: usize,
+    ) -> Result<&'a [u8], Damage> {
+        let raw = match compression {
+            Compression::None => stored,
+            Compression::Snappy | Compression::Zstd if stored.is_empty() => stored,
+            Compression::Snappy => {
+                self.reserve(stored.len(), raw_bytes, SNAPPY_MAX_RATIO)?;
+                // One byte more than expected is enough to see that there is too much.
+                let mut decoder = snap::read::FrameDecoder::new(stored).take(raw_bytes as u64 + 1);
+                decoder
+                    .read_to_end(&mut self.buffer)
+                    .map_err(|error| Damage::new(format!("snappy: {error}")))?;
+                &self.buffer
+            }
+            Compression::Zstd => {
+                self.reserve(stored.len(), raw_bytes, ZSTD_MAX_RATIO)?;
+                let failed = |error| Damage::new(format!("zstd: {error}"));
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    none => none.insert(zstd::bulk::Decompressor::new().map_err(failed)?),
+                };
+                zstd.decompress_to_buffer(stored, &mut self.buffer).map_err(failed)?;
+                &self.buffer
+            }
+            Compression::Other(number) => return Err(Damage::new(format!("unknown compression {number}"))),
+        };
+        if raw.len() != raw_bytes {
+            return Err(Damage::new(format!(
+                "values of {} bytes where the page entry says {raw_bytes}",
+                raw.len()
+            )));
+        }
+        Ok(raw)
+    }
+
+    fn reserve(&mut self, stored: usize, raw: usize, max_ratio: usize) -> Result<(), Damage> {
+        if raw / max_ratio > stored {
+            return Err(Damage::new(format!("{stored} compressed bytes can't hold {raw}")));
+        }
+        self.buffer.clear();
+        self.buffer
+            .try_reserve(raw)
+            .map_err(|_| Damage::new(format!("no memory for {raw} bytes")))
+    }
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decompressor")
+            .field("buffer_bytes", &self.buffer.capacity())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: [Compression; 3] = [Compression::None, Compression::Snappy, Compression::Zstd];
+
+    proptest! {
+        #[test]
+        fn round_trip(bytes in proptest::collection::vec(0u8..4, 0..3000)) {
+            let (mut compressor, mut decompressor) = (Compressor::new(3), Decompressor::default());
+            for compression in ALL {
+                let stored = compressor.compress(compression, &bytes).unwrap().to_vec();
+                prop_assert_eq!(decompressor.decompress(compression, &stored, bytes.len()).unwrap(), bytes.as_slice());
+                prop_assert!(decompressor.decompress(compression, &stored, bytes.len() + 1).is_err());
+                if !bytes.is_empty() {
+                    prop_assert!(decompressor.decompress(compression, &stored, bytes.len() - 1).is_err());
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..100), raw in 0usize..1000) {
+            for compression in ALL {
+                let _ = Decompressor::default().decompress(compression, &bytes, raw);
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_no_codec_can_reach_are_refused_before_allocation() {
+        let bytes = Compressor::new(3).compress(Compression::Zstd, b"x").unwrap().to_vec();
+        let error = Decompressor::default()
+            .decompress(Compression::Zstd, &bytes, 1 << 40)
+            .unwrap_err();
+        assert!(error.0.contains("can't hold"), "{error:?}");
+    }
+}

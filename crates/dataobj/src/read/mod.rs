@@ -1,0 +1,15 @@
+//! Reading objects, without doing any I/O: the caller fetches ranges, this module says which and decodes them.
+//!
+//! Header ([`ObjectLayout`]) → a section's metadata region ([`SectionMeta`]) → pages ([`decode_int64`] and siblings).
+
+mod coalesce;
+mod layout;
+mod page;
+mod section;
+
+pub use coalesce::{CoalesceOptions, Fetch, coalesce, scatter};
+pub use layout::{ObjectLayout, Parsed, Section};
+pub use page::{Scratch, decode_binary, decode_binary_rows, decode_int64};
+pub use section::{ColumnMeta, Direction, Encoding, OrderBy, PageMeta, SectionMeta, SortInfo};
+
+pub(crate) use layout::{FORMAT_VERSION, MAGIC};

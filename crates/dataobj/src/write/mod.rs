@@ -1,0 +1,47 @@
+//! Writing objects: rows go to a section writer, finished sections to the object writer.
+
+mod column;
+mod logs;
+mod object;
+mod section;
+mod streams;
+
+pub use column::ColumnSpec;
+pub use logs::{LogRow, LogsWriter, SortOrder};
+pub use object::ObjectWriter;
+pub use section::{ColumnId, FinishedSection, SectionWriter};
+pub use streams::{StreamRow, StreamsWriter, shard_bucket};
+
+/// How sections are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// Raw bytes after which a page is closed; 0 for no limit.
+    pub page_bytes: usize,
+    /// Rows after which a page is closed; 0 for no limit.
+    pub page_rows: usize,
+    /// Zstandard level of line, metadata and label columns.
+    pub zstd_level: i32,
+    /// Whether the columns of a logs section are cut together.
+    pub cut: PageCut,
+}
+
+impl Default for WriterOptions {
+    fn default() -> WriterOptions {
+        WriterOptions {
+            page_bytes: 2 << 20,
+            page_rows: 10_000,
+            zstd_level: 3,
+            cut: PageCut::Aligned,
+        }
+    }
+}
+
+/// Where the pages of a logs section end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageCut {
+    /// Each column on its own, by the exact rules of specification chapter 7, as Loki does.
+    Independent,
+    /// All columns at the same row: as soon as any column's page is full. Page n of one column then holds the rows of page n
+    /// of every other.
+    Aligned,
+}

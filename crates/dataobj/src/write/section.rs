@@ -1,0 +1,249 @@
+//! A columnar section being written (specification chapter 3): any kind, any columns.
+
+use super::WriterOptions;
+use super::column::{ColumnSpec, ColumnWriter, FinishedColumn, PageLimits};
+use crate::compression::Compressor;
+use crate::error::Error;
+use crate::proto::{self, ColumnEntry, ColumnKind, Extent, SectionTable, append_framed};
+use crate::read::SortInfo;
+use crate::schema::SectionKind;
+
+/// The first byte of every metadata region.
+pub(crate) const COLUMNAR_VERSION: u8 = 2;
+
+/// A column of a [`SectionWriter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnId(pub(crate) usize);
+
+/// Writes a columnar section of any kind; [`super::StreamsWriter`] and [`super::LogsWriter`] stand on it.
+///
+/// Columns are written independently: each value goes to a row, skipped rows are null. A section has as many rows as its
+/// longest column.
+#[derive(Debug)]
+pub struct SectionWriter {
+    kind: SectionKind,
+    version: u32,
+    tenant: String,
+    limits: PageLimits,
+    compressor: Compressor,
+    columns: Vec<ColumnWriter>,
+}
+
+/// A section ready to be put into an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedSection {
+    /// What the section holds.
+    pub kind: SectionKind,
+    /// Version of the kind.
+    pub version: u32,
+    /// Who owns it; empty if not one tenant.
+    pub tenant: String,
+    /// Rows of its longest column.
+    pub rows: u64,
+    pub(crate) extension: Vec<u8>,
+    pub(crate) metadata: Vec<u8>,
+    /// One piece per column.
+    pub(crate) data: Vec<Vec<u8>>,
+}
+
+impl FinishedSection {
+    /// Bytes that the section adds to an object, apart from its entry in the header.
+    pub fn stored_bytes(&self) -> u64 {
+        self.metadata.len() as u64 + self.data_bytes()
+    }
+
+    pub(crate) fn data_bytes(&self) -> u64 {
+        self.data.iter().map(|piece| piece.len() as u64).sum()
+    }
+}
+
+impl SectionWriter {
+    /// A section without columns.
+    pub fn new(kind: SectionKind, version: u32, tenant: &str, options: &WriterOptions) -> SectionWriter {
+        SectionWriter {
+            kind,
+            version,
+            tenant: tenant.to_owned(),
+            limits: PageLimits {
+                bytes: options.page_bytes,
+                rows: options.page_rows,
+            },
+            compressor: Compressor::new(options.zstd_level),
+            columns: Vec::new(),
+        }
+    }
+
+    /// Columns don't close pages by themselves any more; the caller does with [`SectionWriter::cut`].
+    pub(crate) fn without_own_cuts(mut self) -> SectionWriter {
+        self.limits = PageLimits { bytes: 0, rows: 0 };
+        self
+    }
+
+    /// Opens a column.
+    pub fn add_column(&mut self, spec: ColumnSpec) -> ColumnId {
+        self.columns.push(ColumnWriter::new(spec, self.limits));
+        ColumnId(self.columns.len() - 1)
+    }
+
+    /// Puts an integer into a row; the rows that the column lacks before it become null.
+    pub fn append_int64(&mut self, column: ColumnId, row: u64, value: i64) -> Result<(), Error> {
+        self.columns[column.0].append_int64(row, value, &mut self.compressor)
+    }
+
+    /// Puts a byte string into a row; the rows that the column lacks before it become null.
+    pub fn append_binary(&mut self, column: ColumnId, row: u64, value: &[u8]) -> Result<(), Error> {
+        self.columns[column.0].append_binary(row, value, &mut self.compressor)
+    }
+
+    /// Puts an explicit null into a row. Same rows as leaving it out, but other page cuts (specification chapter 7).
+    pub fn append_null(&mut self, column: ColumnId, row: u64) -> Result<(), Error> {
+        self.columns[column.0].append_null(row, &mut self.compressor)
+    }
+
+    /// Fills a column with nulls up to `rows` rows.
+    pub fn fill(&mut self, column: ColumnId, rows: u64) -> Result<(), Error> {
+        self.columns[column.0].fill(rows, &mut self.compressor)
+    }
+
+    /// Fills all columns up to `rows` rows and closes their pages.
+    pub(crate) fn cut(&mut self, rows: u64) -> Result<(), Error> {
+        (0..self.columns.len()).try_for_each(|column| self.cut_column(ColumnId(column), rows))
+    }
+
+    /// Fills a column up to `rows` rows and closes its page.
+    pub(crate) fn cut_column(&mut self, column: ColumnId, rows: u64) -> Result<(), Error> {
+        let column = &mut self.columns[column.0];
+        column.fill(rows, &mut self.compressor)?;
+        column.close_page(&mut self.compressor)
+    }
+
+    pub(crate) fn column(&self, column: ColumnId) -> &ColumnWriter {
+        &self.columns[column.0]
+    }
+
+    pub(crate) fn columns(&self) -> &[ColumnWriter] {
+        &self.columns
+    }
+
+    /// Closes all pages and lays the columns out in the order given, in which every column must stand once. A column
+    /// without rows is left out; columns of `sort` are counted without it.
+    pub fn finish(self, order: &[ColumnId], sort: Option<SortInfo>) -> Result<FinishedSection, Error> {
+        debug_assert_eq!(order.len(), self.columns.len(), "every column stands once in the order");
+        let SectionWriter {
+            kind,
+            version,
+            tenant,
+            mut compressor,
+            columns,
+            ..
+        } = self;
+        let mut columns: Vec<Option<ColumnWriter>> = columns.into_iter().map(Some).collect();
+
+        let mut strings = vec![String::new()];
+        let mut metadata = vec![COLUMNAR_VERSION];
+        let mut entries = Vec::with_capacity(order.len());
+        let mut data = Vec::with_capacity(order.len());
+        let mut data_offset = 0u64;
+        for id in order {
+            let column = columns[id.0]
+                .take()
+                .expect("bug: column stands twice in the order")
+                .finish(&mut compressor)?;
+            // The names of columns that turn out empty stay in the string table, as Loki has it.
+            let logical = intern(&mut strings, &column.spec.logical);
+            let tag = intern(&mut strings, &column.spec.tag);
+            if column.rows == 0 {
+                continue;
+            }
+            let (entry, bytes) = append_column(&mut metadata, column, (logical, tag), data_offset);
+            data_offset += bytes.len() as u64;
+            entries.push(entry);
+            data.push(bytes);
+        }
+
+        let rows = entries.iter().map(|entry| entry.rows).max().unwrap_or(0);
+        let table = SectionTable {
+            columns: entries,
+            strings,
+            ordering: sort.map(|sort| sort.encode()),
+        };
+        let offset = metadata.len() as u64;
+        let length = append_framed(&mut metadata, &table);
+        let mut extension = Vec::new();
+        append_framed(&mut extension, &Extent { offset, length });
+        Ok(FinishedSection {
+            kind,
+            version,
+            tenant,
+            rows,
+            extension,
+            metadata,
+            data,
+        })
+    }
+}
+
+fn append_column(
+    metadata: &mut Vec<u8>,
+    column: FinishedColumn,
+    (logical, tag): (u32, u32),
+    data_offset: u64,
+) -> (ColumnEntry, Vec<u8>) {
+    let FinishedColumn {
+        spec,
+        rows,
+        values,
+        raw_bytes,
+        stats,
+        mut pages,
+        data,
+    } = column;
+    for page in &mut pages.pages {
+        page.offset += data_offset;
+    }
+    let pages_offset = metadata.len() as u64;
+    let pages_length = append_framed(metadata, &pages);
+    let entry = ColumnEntry {
+        kind: Some(ColumnKind {
+            physical: spec.physical.number(),
+            logical,
+        }),
+        tag,
+        pages: pages.pages.len() as u64,
+        rows,
+        values,
+        compression: spec.compression.number(),
+        raw_bytes,
+        stored_bytes: data.len() as u64,
+        pages_offset,
+        pages_length,
+        stats: Some(stats.encode()),
+    };
+    (entry, data)
+}
+
+/// The position of `string` in the table, added if it isn't there.
+pub(crate) fn intern(strings: &mut Vec<String>, string: &str) -> u32 {
+    let position = strings.iter().position(|s| s == string).unwrap_or_else(|| {
+        strings.push(string.to_owned());
+        strings.len() - 1
+    });
+    position as u32
+}
+
+impl SortInfo {
+    fn encode(self) -> proto::Ordering {
+        let columns = self
+            .columns
+            .into_iter()
+            .map(|by| proto::OrderBy {
+                column: by.column,
+                direction: by.direction.number(),
+            })
+            .collect();
+        proto::Ordering {
+            columns,
+            schema_keys: self.schema_keys,
+        }
+    }
+}
