@@ -32,7 +32,10 @@ impl LabelSet {
 
     /// The set of these name and value pairs. Where a name is given twice, the first value stays.
     pub fn from_pairs<N: Into<Box<str>>, V: Into<Box<str>>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
-        let label = |(name, value): (N, V)| Label { name: name.into(), value: value.into() };
+        let label = |(name, value): (N, V)| Label {
+            name: name.into(),
+            value: value.into(),
+        };
         Self::from_labels(pairs.into_iter().map(label).collect())
     }
 

@@ -12,4 +12,22 @@
 //! ```
 
 pub mod ast;
+pub mod bytes_size;
+pub mod duration;
+pub mod error;
+pub mod ip;
+pub mod json_path;
 pub mod labels;
+pub mod pattern;
+pub mod regexp;
+
+mod lexer;
+mod names;
+mod parser;
+mod print;
+mod validate;
+
+pub use error::ParseError;
+pub use parser::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector};
+pub use print::format;
+pub use validate::validate;
