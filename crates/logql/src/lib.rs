@@ -19,6 +19,7 @@ pub mod ip;
 pub mod json_path;
 pub mod labels;
 pub mod pattern;
+pub mod pipeline;
 pub mod regexp;
 
 mod lexer;

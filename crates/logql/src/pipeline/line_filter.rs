@@ -1,0 +1,186 @@
+// hot path: no locks, no logging, nothing allocated per line.
+
+//! Line filters (logql.md 5).
+
+use memchr::memmem::Finder;
+use regex::bytes::Regex;
+
+use super::ip::IpSet;
+use super::pattern::PatternTest;
+use super::regex::compile_regex;
+use crate::ast::{LineFilter, LineFilterOp, LineOperand};
+
+/// A compiled line filter.
+#[derive(Clone, Debug)]
+pub struct LineMatcher {
+    /// True where the filter keeps the lines that no test matches.
+    negated: bool,
+    tests: Vec<Test>,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    /// Every line matches.
+    Always,
+    Contains(Box<Finder<'static>>),
+    Regex(Regex),
+    Pattern(PatternTest),
+    Ip(IpSet),
+}
+
+impl LineMatcher {
+    /// Compiles a filter. The error is the text after the name of the stage.
+    pub(super) fn compile(filter: &LineFilter) -> Result<Self, String> {
+        use LineFilterOp as Op;
+        let tests = filter
+            .alternatives
+            .iter()
+            .map(|operand| compile_test(filter.op, operand));
+        let negated = matches!(filter.op, Op::NotContains | Op::NotRegex | Op::NotPattern);
+        Ok(Self {
+            negated,
+            tests: tests.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// True if the filter keeps the line.
+    #[inline]
+    pub fn matches(&self, line: &[u8]) -> bool {
+        self.tests.iter().any(|test| test.matches(line)) != self.negated
+    }
+
+    /// Removes from `keep` the rows that the filter drops. Row `i` is `data[offsets[i]..offsets[i + 1]]`; `keep` ascends.
+    ///
+    /// # Panics
+    /// If `keep` names a row beyond `offsets`, or `offsets` a byte beyond `data`.
+    pub fn filter(&self, offsets: &[i32], data: &[u8], keep: &mut Vec<u32>) {
+        let bounds = |row: u32| (offsets[row as usize] as usize, offsets[row as usize + 1] as usize);
+        match self.tests.as_slice() {
+            [Test::Always] if self.negated => keep.clear(),
+            [Test::Always] => {}
+            [Test::Contains(finder)] => filter_contains(finder, self.negated, bounds, data, keep),
+            _ => keep.retain(|&row| {
+                let (start, end) = bounds(row);
+                self.matches(&data[start..end])
+            }),
+        }
+    }
+
+    /// True if the filter keeps every line.
+    pub(super) fn keeps_all(&self) -> bool {
+        !self.negated && self.tests.iter().any(|test| matches!(test, Test::Always))
+    }
+}
+
+impl Test {
+    fn matches(&self, line: &[u8]) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Contains(finder) => finder.find(line).is_some(),
+            Self::Regex(regex) => regex.is_match(line),
+            Self::Pattern(pattern) => pattern.matches(line),
+            Self::Ip(set) => set.is_found_in(line),
+        }
+    }
+}
+
+fn compile_test(op: LineFilterOp, operand: &LineOperand) -> Result<Test, String> {
+    use LineFilterOp as Op;
+    let text = match operand {
+        LineOperand::Text(text) => text,
+        LineOperand::Ip(set) if matches!(op, Op::Contains | Op::NotContains) => {
+            return Ok(Test::Ip(IpSet::parse(set)?));
+        }
+        LineOperand::Ip(_) => return Err("ip: invalid operation".to_owned()),
+    };
+    match op {
+        Op::Contains | Op::NotContains => Ok(contains(text.as_bytes())),
+        Op::Regex | Op::NotRegex => {
+            let regex = compile_regex(text, false, false)?;
+            Ok(literal_of(text).map_or(Test::Regex(regex), |literal| contains(&literal)))
+        }
+        Op::Pattern | Op::NotPattern => Ok(Test::Pattern(PatternTest::compile(text)?)),
+    }
+}
+
+fn contains(needle: &[u8]) -> Test {
+    if needle.is_empty() {
+        Test::Always
+    } else {
+        Test::Contains(Box::new(Finder::new(needle).into_owned()))
+    }
+}
+
+/// The literal that an unanchored search for the expression comes down to, if it does: `.*foo.*` is found exactly where
+/// `foo` is, because `.*` may match nothing.
+fn literal_of(text: &str) -> Option<Vec<u8>> {
+    use regex_syntax::hir::{Hir, HirKind};
+    let matches_nothing = |hir: &Hir| match hir.kind() {
+        HirKind::Repetition(repetition) => repetition.min == 0 && matches!(repetition.sub.kind(), HirKind::Class(_)),
+        HirKind::Empty => true,
+        _ => false,
+    };
+    let hir = regex_syntax::parse(text).ok()?;
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(&hir),
+    };
+    let mut literal = Vec::new();
+    let inner = parts.iter().skip_while(|part| matches_nothing(part));
+    let mut ended = false;
+    for part in inner {
+        match part.kind() {
+            HirKind::Literal(text) if !ended => literal.extend_from_slice(&text.0),
+            _ if matches_nothing(part) => ended = true,
+            _ => return None,
+        }
+    }
+    Some(literal)
+}
+
+/// Searches the buffer as a whole: most of it is passed over without looking at where rows begin and end.
+fn filter_contains(
+    finder: &Finder<'_>,
+    negated: bool,
+    bounds: impl Fn(u32) -> (usize, usize),
+    data: &[u8],
+    keep: &mut Vec<u32>,
+) {
+    let Some(&last) = keep.last() else {
+        return;
+    };
+    let limit = bounds(last).1;
+    let mut kept = 0;
+    let mut at = 0;
+    let mut from = 0;
+    while at < keep.len() {
+        from = from.max(bounds(keep[at]).0);
+        let found = finder.find(&data[from..limit]).map(|offset| from + offset);
+        // The rows that end before the hit do not hold the needle.
+        let hit = found.unwrap_or(limit);
+        while at < keep.len() && (found.is_none() || bounds(keep[at]).1 <= hit) {
+            if negated {
+                keep[kept] = keep[at];
+                kept += 1;
+            }
+            at += 1;
+        }
+        let Some(&row) = keep.get(at) else {
+            break;
+        };
+        let (start, end) = bounds(row);
+        if hit < start {
+            // The hit lies in a row that was dropped before.
+            continue;
+        }
+        // A hit that reaches into the next row is none, nor is any later one in this row.
+        let holds = hit + finder.needle().len() <= end;
+        if holds != negated {
+            keep[kept] = row;
+            kept += 1;
+        }
+        at += 1;
+        from = end;
+    }
+    keep.truncate(kept);
+}

@@ -1,0 +1,288 @@
+// hot path: no locks, no logging, nothing allocated per line in steady state.
+
+//! The stage `logfmt` (logql.md 7.3 and 7.4).
+
+use std::io::Write as _;
+
+use memchr::memchr2;
+
+use super::entry::{ErrorKind, Labels, sanitize};
+use super::json_scan::unescape;
+use super::needs::Needs;
+use crate::ast::Extraction;
+
+/// The stage `logfmt`.
+#[derive(Clone, Debug)]
+pub(super) struct LogfmtStage {
+    strict: bool,
+    keep_empty: bool,
+    targets: Vec<Target>,
+    needs: Needs,
+    enough: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Target {
+    label: String,
+    key: String,
+}
+
+/// Buffers of the stage, reused from line to line.
+#[derive(Default)]
+pub(super) struct LogfmtScratch {
+    name: Vec<u8>,
+    value: Vec<u8>,
+    /// Per target the value found last, as a part of `found_text`.
+    found: Vec<Option<(usize, usize)>>,
+    found_text: Vec<u8>,
+}
+
+impl LogfmtStage {
+    /// Compiles the stage; without extractions every pair is taken.
+    pub(super) fn compile(
+        strict: bool,
+        keep_empty: bool,
+        extractions: &[Extraction],
+        needs: Needs,
+    ) -> Result<Self, String> {
+        let mut targets = Vec::new();
+        for extraction in extractions {
+            let key = extraction.expression.trim();
+            let is_start = |c: char| c.is_alphabetic() || c == '_';
+            if !key.starts_with(is_start) || !key.chars().all(|c| is_start(c) || c.is_ascii_digit()) {
+                return Err(format!(
+                    "cannot parse expression [{key}]: syntax error: expecting one key"
+                ));
+            }
+            targets.push(Target {
+                label: extraction.label.clone(),
+                key: key.to_owned(),
+            });
+        }
+        let enough = if strict { None } else { needs.enough() };
+        Ok(Self {
+            strict,
+            keep_empty,
+            targets,
+            needs,
+            enough,
+        })
+    }
+
+    /// Adds the pairs of the line.
+    pub(super) fn run(&self, line: &[u8], labels: &mut Labels, scratch: &mut LogfmtScratch) {
+        let failure = if self.targets.is_empty() {
+            self.all_pairs(line, labels, scratch)
+        } else {
+            self.wanted_pairs(line, labels, scratch)
+        };
+        if let Err(Failure { position, reason }) = failure {
+            labels.fail(ErrorKind::LogfmtParser, |details| {
+                write!(details, "logfmt syntax error at pos {position} : {reason}")
+                    .expect("bug: writing to memory failed");
+            });
+        }
+    }
+
+    fn all_pairs(&self, line: &[u8], labels: &mut Labels, scratch: &mut LogfmtScratch) -> Result<(), Failure> {
+        let mut found = 0;
+        let mut pairs = Pairs { line, at: 0 };
+        while let Some(pair) = self.next(&mut pairs)? {
+            if pair.value.is_empty() && !self.keep_empty {
+                continue;
+            }
+            scratch.name.clear();
+            sanitize(pair.key, true, &mut scratch.name);
+            if scratch.name.is_empty() {
+                continue;
+            }
+            if pair.has_escapes {
+                scratch.value.clear();
+                if !unescape(pair.value, &mut scratch.value) {
+                    self.refuse(pair.end, "invalid quoted value")?;
+                    continue;
+                }
+            }
+            let value = if pair.has_escapes { &scratch.value } else { pair.value };
+            if labels.add(&scratch.name, value, &self.needs) {
+                found += 1;
+                if self.enough == Some(found) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets each listed label, the absent ones to nothing; where a key repeats, its last value counts.
+    fn wanted_pairs(&self, line: &[u8], labels: &mut Labels, scratch: &mut LogfmtScratch) -> Result<(), Failure> {
+        scratch.found.clear();
+        scratch.found.resize(self.targets.len(), None);
+        scratch.found_text.clear();
+        let outcome = self.find_targets(line, scratch);
+        for (target, found) in self.targets.iter().zip(&scratch.found) {
+            let name = target.label.as_bytes();
+            if let Some((start, end)) = *found {
+                labels.add(name, &scratch.found_text[start..end], &self.needs);
+            } else if !labels.is_base(name) {
+                labels.add(name, b"", &self.needs);
+            }
+        }
+        outcome
+    }
+
+    fn find_targets(&self, line: &[u8], scratch: &mut LogfmtScratch) -> Result<(), Failure> {
+        let mut pairs = Pairs { line, at: 0 };
+        while let Some(pair) = self.next(&mut pairs)? {
+            scratch.name.clear();
+            sanitize(pair.key, true, &mut scratch.name);
+            if !self.targets.iter().any(|target| target.key.as_bytes() == scratch.name) {
+                continue;
+            }
+            let start = scratch.found_text.len();
+            if !pair.has_escapes {
+                scratch.found_text.extend_from_slice(pair.value);
+            } else if !unescape(pair.value, &mut scratch.found_text) {
+                scratch.found_text.truncate(start);
+                self.refuse(pair.end, "invalid quoted value")?;
+                continue;
+            }
+            for (target, found) in self.targets.iter().zip(&mut scratch.found) {
+                if target.key.as_bytes() == scratch.name {
+                    *found = Some((start, scratch.found_text.len()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next valid pair. Invalid ones are passed over, or are the end in strict mode.
+    fn next<'a>(&self, pairs: &mut Pairs<'a>) -> Result<Option<Pair<'a>>, Failure> {
+        loop {
+            match pairs.next() {
+                Ok(pair) => return Ok(pair),
+                Err(failure) if self.strict => return Err(failure),
+                Err(_) => pairs.pass_word(),
+            }
+        }
+    }
+
+    fn refuse(&self, position: usize, reason: &'static str) -> Result<(), Failure> {
+        if self.strict {
+            Err(Failure { position, reason })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Why a pair is invalid, and at which byte, counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+struct Failure {
+    position: usize,
+    reason: &'static str,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Pair<'a> {
+    key: &'a [u8],
+    /// Without quotes.
+    value: &'a [u8],
+    has_escapes: bool,
+    /// Place behind the pair.
+    end: usize,
+}
+
+struct Pairs<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Pairs<'a> {
+    fn next(&mut self) -> Result<Option<Pair<'a>>, Failure> {
+        let line = self.line;
+        while line.get(self.at).is_some_and(|b| *b <= b' ') {
+            self.at += 1;
+        }
+        let start = self.at;
+        while line.get(self.at).is_some_and(|b| *b > b' ' && *b != b'=' && *b != b'"') {
+            self.at += 1;
+        }
+        let key = &line[start..self.at];
+        match line.get(self.at) {
+            None if key.is_empty() => return Ok(None),
+            Some(b'=') if key.is_empty() => return Err(self.unexpected("unexpected '='")),
+            Some(b'"') => return Err(self.unexpected("unexpected '\"'")),
+            _ => {}
+        }
+        if !key.is_ascii() && std::str::from_utf8(key).map_or(true, |key| key.contains('\u{fffd}')) {
+            return Err(self.unexpected("invalid key"));
+        }
+        if line.get(self.at) != Some(&b'=') {
+            return Ok(Some(Pair {
+                key,
+                value: b"",
+                has_escapes: false,
+                end: self.at,
+            }));
+        }
+        self.at += 1;
+        if line.get(self.at) == Some(&b'"') {
+            return self.quoted(key).map(Some);
+        }
+        let start = self.at;
+        while let Some(&byte) = line.get(self.at) {
+            match byte {
+                0..=b' ' => break,
+                b'=' => return Err(self.unexpected("unexpected '='")),
+                b'"' => return Err(self.unexpected("unexpected '\"'")),
+                _ => self.at += 1,
+            }
+        }
+        Ok(Some(Pair {
+            key,
+            value: &line[start..self.at],
+            has_escapes: false,
+            end: self.at,
+        }))
+    }
+
+    fn quoted(&mut self, key: &'a [u8]) -> Result<Pair<'a>, Failure> {
+        let start = self.at + 1;
+        let mut at = start;
+        let mut has_escapes = false;
+        loop {
+            let hit = self.line.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest));
+            let Some(hit) = hit else {
+                self.at = self.line.len();
+                return Err(self.unexpected("unterminated quoted value"));
+            };
+            at += hit;
+            if self.line[at] == b'"' {
+                break;
+            }
+            has_escapes = true;
+            at += 2;
+        }
+        self.at = at + 1;
+        Ok(Pair {
+            key,
+            value: &self.line[start..at],
+            has_escapes,
+            end: self.at,
+        })
+    }
+
+    fn unexpected(&self, reason: &'static str) -> Failure {
+        Failure {
+            position: self.at + 1,
+            reason,
+        }
+    }
+
+    fn pass_word(&mut self) {
+        while self.line.get(self.at).is_some_and(|b| *b > b' ') {
+            self.at += 1;
+        }
+    }
+}
