@@ -108,7 +108,12 @@ pub trait RowSource: Send + Sync + Debug {
     async fn lines(&self, run: usize, rows: &Selection) -> Result<BinaryArray, Error>;
 
     /// Structured metadata of the selected rows of a run. `names`: only these columns; `None`: all that hold a value.
-    async fn metadata(&self, run: usize, rows: &Selection, names: Option<&[String]>) -> Result<Vec<MetadataColumn>, Error>;
+    async fn metadata(
+        &self,
+        run: usize,
+        rows: &Selection,
+        names: Option<&[String]>,
+    ) -> Result<Vec<MetadataColumn>, Error>;
 }
 
 /// Hands out all sources that hold entries of a tenant in a time span, each entry in exactly one of them, as of one moment.
