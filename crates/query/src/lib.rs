@@ -1,1 +1,35 @@
-//! The query engine: LogQL on DataFusion over data objects and the head.
+//! The query engine: LogQL on DataFusion, over data objects and the in-memory head alike.
+//!
+//! A query goes from text to a syntax tree, from there to a DataFusion plan, and the plan is run:
+//!
+//! ```text
+//!   log query                       metric query
+//!   FirstLinesExec                  VectorExec (aggregations, operators, label_replace)
+//!     CoalescePartitionsExec          RangeExec (final: merges cells, slides windows)
+//!       LogScanExec (n partitions)      CoalescePartitionsExec
+//!                                         RangeExec (partial: samples to cells)
+//!                                           LogScanExec (n partitions)
+//! ```
+//!
+//! Label sets travel as numbers of the query's tables; their strings appear again only in the answer. The sources of rows are
+//! handed out by a [`timberline_store::source::SourceProvider`], as of one moment; nothing here knows a head from an object.
+//! The engine does no I/O of its own and keeps no state between queries.
+
+mod answer;
+mod context;
+mod engine;
+mod error;
+mod first_lines;
+mod node;
+mod plan;
+mod pool;
+mod range;
+mod request;
+mod scan;
+mod select;
+mod vector;
+
+pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Series, StreamResult};
+pub use engine::QueryEngine;
+pub use error::QueryError;
+pub use request::{Direction, InstantRequest, QueryLimits, RangeRequest};

@@ -1,0 +1,112 @@
+//! What a query answers.
+
+use bytes::Bytes;
+use std::sync::Arc;
+use timberline_logql::labels::LabelSet;
+pub use timberline_logql::pipeline::EntryLabels;
+
+/// The answer to a query.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The rows, by the type of the expression (logql.md 1).
+    pub result: QueryResult,
+    /// What it cost.
+    pub stats: QueryStats,
+    /// Remarks for the person who asked.
+    pub warnings: Vec<String>,
+}
+
+/// Rows of an answer.
+#[derive(Clone, Debug)]
+pub enum QueryResult {
+    /// Log lines, grouped by their final labels, in order of the labels; entries in the requested direction.
+    Streams(Vec<StreamResult>),
+    /// Series over time, in order of their labels.
+    Matrix(Vec<Series>),
+    /// Series at one time; in order of their labels unless the query sorts.
+    Vector(Vec<Sample>),
+    /// A number without labels.
+    Scalar {
+        /// Evaluation time, nanoseconds.
+        time_ns: i64,
+        /// The number.
+        value: f64,
+    },
+}
+
+/// Log lines with one set of final labels.
+#[derive(Clone, Debug)]
+pub struct StreamResult {
+    /// Stream labels, structured metadata and parsed labels together.
+    pub labels: LabelSet,
+    /// Lines in the requested direction.
+    pub entries: Vec<Entry>,
+}
+
+/// One log line of an answer.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Nanoseconds since 1970.
+    pub timestamp_ns: i64,
+    /// The line after the pipeline; normally UTF-8.
+    pub line: Bytes,
+    /// Its labels by category.
+    pub labels: Arc<EntryLabels>,
+}
+
+/// A series over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its labels.
+    pub labels: LabelSet,
+    /// Evaluation time in nanoseconds and value, ascending.
+    pub points: Vec<(i64, f64)>,
+}
+
+/// A series at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its labels.
+    pub labels: LabelSet,
+    /// Evaluation time, nanoseconds.
+    pub time_ns: i64,
+    /// Its value.
+    pub value: f64,
+}
+
+/// What a query considered, read and kept (style: each query can explain itself).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueryStats {
+    /// Wall time of planning and execution, seconds.
+    pub exec_seconds: f64,
+    /// Data objects and head parts that may hold rows of the query.
+    pub sources: u64,
+    /// Of them, those in memory.
+    pub head_sources: u64,
+    /// Streams that the selector chose.
+    pub streams: u64,
+    /// Runs (page-sized stretches of rows) in those sources.
+    pub runs: u64,
+    /// Runs skipped because none of their streams is chosen.
+    pub runs_skipped_by_stream: u64,
+    /// Runs skipped because they lie outside the time span.
+    pub runs_skipped_by_time: u64,
+    /// Runs skipped because enough newer (or older) lines were found already.
+    pub runs_skipped_by_limit: u64,
+    /// Rows whose stream and time were looked at.
+    pub rows_scanned: u64,
+    /// Rows of chosen streams in the time span.
+    pub lines_processed: u64,
+    /// Lines whose text was decoded.
+    pub lines_decoded: u64,
+    /// Bytes of those lines.
+    pub bytes_processed: u64,
+    /// Bytes of structured metadata decoded.
+    pub metadata_bytes_processed: u64,
+    /// Lines that passed the pipeline.
+    pub lines_after_filter: u64,
+    /// Lines dropped because another source holds the same entry.
+    pub duplicates: u64,
+    /// Log lines in the answer.
+    pub entries_returned: u64,
+}

@@ -1,0 +1,67 @@
+//! Why a query has no answer.
+
+use datafusion_common::DataFusionError;
+
+/// Why a query has no answer. The variants are what a server maps to statuses; the texts are for people.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QueryError {
+    /// The text is not a query; the message starts `parse error` (http-api.md 1.5: 400).
+    #[error("{0}")]
+    Parse(String),
+    /// The query can't be answered with these parameters or this data (400).
+    #[error("{0}")]
+    BadRequest(String),
+    /// A part of the language that this version does not evaluate; named in the message (400).
+    #[error("{0}")]
+    NotSupported(String),
+    /// A limit was passed; the message names it and its value (400).
+    #[error("{0}")]
+    Limit(String),
+    /// Objects could not be read (500).
+    #[error("{0}")]
+    Storage(String),
+    /// A fault of the engine itself (500).
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<QueryError> for DataFusionError {
+    fn from(error: QueryError) -> Self {
+        DataFusionError::External(Box::new(error))
+    }
+}
+
+impl From<DataFusionError> for QueryError {
+    /// Takes the error of ours out of the wrappings that operators put around it.
+    fn from(error: DataFusionError) -> Self {
+        match error.find_root() {
+            DataFusionError::External(inner) => match inner.downcast_ref::<QueryError>() {
+                Some(ours) => ours.clone(),
+                None => QueryError::Internal(inner.to_string()),
+            },
+            other => QueryError::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<timberline_store::Error> for QueryError {
+    fn from(error: timberline_store::Error) -> Self {
+        QueryError::Storage(error.to_string())
+    }
+}
+
+impl From<timberline_logql::ParseError> for QueryError {
+    fn from(error: timberline_logql::ParseError) -> Self {
+        QueryError::Parse(error.to_string())
+    }
+}
+
+impl From<timberline_logql::pipeline::CompileError> for QueryError {
+    fn from(error: timberline_logql::pipeline::CompileError) -> Self {
+        use timberline_logql::pipeline::CompileError;
+        match error {
+            CompileError::Invalid(text) => QueryError::Parse(text),
+            CompileError::NotSupported(text) => QueryError::NotSupported(text),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What all our DataFusion operators have in common.
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_common::Result;
+use datafusion_physical_expr::{EquivalenceProperties, Partitioning};
+use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_plan::{ExecutionPlan, PlanProperties};
+use std::sync::Arc;
+
+/// Properties of an operator that promises no order.
+pub(crate) fn properties(schema: SchemaRef, partitions: usize) -> Arc<PlanProperties> {
+    Arc::new(PlanProperties::new(
+        EquivalenceProperties::new(schema),
+        Partitioning::UnknownPartitioning(partitions),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    ))
+}
+
+/// A schema of columns without nulls.
+pub(crate) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
+    let field = |(name, kind): &(&str, DataType)| Field::new(*name, kind.clone(), false);
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// A column of a batch as its concrete array type.
+pub(crate) fn column<T: 'static>(batch: &arrow_array::RecordBatch, index: usize) -> Result<&T> {
+    batch.column(index).as_any().downcast_ref::<T>().ok_or_else(|| {
+        let name = batch.schema().field(index).name().clone();
+        datafusion_common::DataFusionError::Internal(format!("bug: column {name} has another type"))
+    })
+}
+
+/// The only child of an operator that has one.
+pub(crate) fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    match (children.pop(), children.is_empty()) {
+        (Some(child), true) => Ok(child),
+        _ => Err(datafusion_common::DataFusionError::Internal("bug: operator needs exactly one input".into())),
+    }
+}
+
+/// The methods of `ExecutionPlan` and `DisplayAs` that are the same for all our operators. `$describe` prints the operator for
+/// plans, `$with_children` makes a copy with other inputs.
+macro_rules! operator {
+    ($type:ty, $name:literal, children: $children:expr, describe: $describe:expr, with_children: $with:expr, execute: $execute:expr) => {
+        impl datafusion_physical_plan::DisplayAs for $type {
+            fn fmt_as(
+                &self,
+                _: datafusion_physical_plan::DisplayFormatType,
+                f: &mut std::fmt::Formatter<'_>,
+            ) -> std::fmt::Result {
+                #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
+                f.write_str(&$describe(self))
+            }
+        }
+
+        impl datafusion_physical_plan::ExecutionPlan for $type {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn properties(&self) -> &Arc<datafusion_physical_plan::PlanProperties> {
+                &self.properties
+            }
+
+            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
+            fn children(&self) -> Vec<&Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
+                $children(self)
+            }
+
+            fn apply_expressions(
+                &self,
+                _: &mut dyn FnMut(
+                    &Arc<dyn datafusion_physical_expr::PhysicalExpr>,
+                ) -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion>,
+            ) -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion> {
+                Ok(datafusion_common::tree_node::TreeNodeRecursion::Continue)
+            }
+
+            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
+            fn with_new_children(
+                self: Arc<Self>,
+                children: Vec<Arc<dyn datafusion_physical_plan::ExecutionPlan>>,
+            ) -> datafusion_common::Result<Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
+                $with(&*self, children)
+            }
+
+            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
+            fn execute(
+                &self,
+                partition: usize,
+                context: Arc<datafusion_execution::TaskContext>,
+            ) -> datafusion_common::Result<datafusion_physical_plan::SendableRecordBatchStream> {
+                $execute(self, partition, context)
+            }
+        }
+    };
+}
+pub(crate) use operator;

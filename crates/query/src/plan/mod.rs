@@ -1,0 +1,58 @@
+//! From a syntax tree to a DataFusion plan.
+
+mod log;
+mod metric;
+
+pub(crate) use log::plan_log;
+pub(crate) use metric::{Metric, plan_metric};
+
+use crate::QueryError;
+use crate::context::QueryContext;
+use crate::request::Direction;
+use crate::scan::{LogScanExec, RunQueue, ScanOutput, ScanSpec, SeenEntries, TimeBound};
+use crate::select::select;
+use datafusion_physical_plan::ExecutionPlan;
+use std::sync::Arc;
+use timberline_logql::ast::{LogExpr, Stage};
+use timberline_logql::pipeline::{Pipeline, Wants};
+use timberline_store::TenantId;
+use timberline_store::source::{SourceProvider, TimeSpan};
+
+/// What a plan is made for.
+pub(crate) struct Planner<'a> {
+    pub(crate) provider: &'a dyn SourceProvider,
+    pub(crate) tenant: &'a TenantId,
+    pub(crate) context: Arc<QueryContext>,
+    /// Most workers of a scan.
+    pub(crate) partitions: usize,
+}
+
+impl Planner<'_> {
+    /// A scan with the pipeline of `log`.
+    async fn scan(
+        &self,
+        log: &LogExpr,
+        wants: &Wants,
+        span: TimeSpan,
+        direction: Direction,
+        output: ScanOutput,
+        bound: Option<Arc<TimeBound>>,
+    ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
+        let pipeline = Arc::new(Pipeline::compile(&log.stages, wants)?);
+        let selected = select(self.provider, self.tenant, &log.matchers, span, &self.context).await?;
+        let queue = RunQueue::plan(&selected.sources, span, direction, &self.context).await?;
+        let spec = ScanSpec {
+            seen: SeenEntries::for_streams(&selected.streams),
+            streams: selected.streams,
+            sources: selected.sources,
+            queue,
+            span,
+            pipeline,
+            keeps_labels: log.stages.iter().all(|stage| matches!(stage, Stage::LineFilter(_))),
+            output,
+            bound,
+            context: self.context.clone(),
+        };
+        Ok(Arc::new(LogScanExec::new(spec, self.partitions)))
+    }
+}

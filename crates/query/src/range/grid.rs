@@ -1,0 +1,108 @@
+//! The grid of a range aggregation.
+//!
+//! Evaluation times are `t(k) = first + k*step`, windows are `(t(k)-range, t(k)]`. The time axis is cut at the ends of all windows, so
+//! that each sample falls into one cell and each window is a whole number of cells. With `range = q*step + r`:
+//!
+//! ```text
+//!   r = 0                               r > 0 (here q = 1)
+//!   |--cell 0--|--cell 1--|--cell 2--|  |-0-|---1--|-2-|---3--|-4-|
+//!   `------ window 0 -----'             `---- window 0 ----'
+//!              `------ window 1 -----'             `---- window 1 ----'
+//! ```
+//!
+//! A step holds one cell if `r = 0`, else two: of lengths `r` and `step-r`. Cells are open at the left and closed at the right, as
+//! windows are. With `range < step` every second cell lies in no window.
+
+use crate::request::Steps;
+use std::ops::Range;
+use timberline_store::source::TimeSpan;
+
+/// Cells and windows of one range aggregation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    steps: Steps,
+    offset_ns: i64,
+    /// Left end of the first window, not included.
+    base_ns: i64,
+    whole_steps: i64,
+    rest_ns: i64,
+}
+
+impl Grid {
+    /// The grid for windows of `range_ns` (at least 1) that lie `offset_ns` before the evaluation times.
+    pub(crate) fn new(steps: Steps, range_ns: i64, offset_ns: i64) -> Self {
+        Self {
+            steps,
+            offset_ns,
+            base_ns: steps.first_ns.saturating_sub(offset_ns).saturating_sub(range_ns),
+            whole_steps: range_ns / steps.step_ns,
+            rest_ns: range_ns % steps.step_ns,
+        }
+    }
+
+    /// The times of all samples that fall into a window or between two.
+    pub(crate) fn span(&self) -> TimeSpan {
+        let last = self.steps.time_ns(self.steps.count - 1).saturating_sub(self.offset_ns);
+        TimeSpan { min_ns: self.base_ns.saturating_add(1), max_ns: last }
+    }
+
+    /// Number of windows.
+    pub(crate) fn windows(&self) -> usize {
+        self.steps.count
+    }
+
+    /// Evaluation time of a window.
+    pub(crate) fn time_ns(&self, window: usize) -> i64 {
+        self.steps.time_ns(window)
+    }
+
+    /// The cell of a sample within [`Grid::span`]; `None` if no window holds it.
+    #[inline]
+    pub(crate) fn cell(&self, timestamp_ns: i64) -> Option<i64> {
+        // Within the span the distance is at least 1 and fits 64 bits unsigned.
+        let distance = timestamp_ns.wrapping_sub(self.base_ns) as u64 - 1;
+        let step = self.steps.step_ns as u64;
+        let period = (distance / step) as i64;
+        if self.rest_ns == 0 {
+            return Some(period);
+        }
+        let second = distance % step >= self.rest_ns as u64;
+        if second && self.whole_steps == 0 {
+            return None;
+        }
+        Some(2 * period + i64::from(second))
+    }
+
+    /// The cells of a window.
+    pub(crate) fn cells(&self, window: usize) -> Range<i64> {
+        let window = window as i64;
+        if self.rest_ns == 0 {
+            return window..window + self.whole_steps;
+        }
+        2 * window..2 * (window + self.whole_steps) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A sample is in the cells of a window exactly when its time is in the window.
+        #[test]
+        fn windows_are_whole_cells(
+            first in -50i64..50, step in 1i64..20, count in 1usize..8, range in 1i64..60, offset in -30i64..30, ts in -200i64..200,
+        ) {
+            let grid = Grid::new(Steps { first_ns: first, step_ns: step, count }, range, offset);
+            let span = grid.span();
+            let inside = span.min_ns <= ts && ts <= span.max_ns;
+            for window in 0..count {
+                let end = grid.time_ns(window) - offset;
+                let wanted = end - range < ts && ts <= end;
+                let found = inside && grid.cell(ts).is_some_and(|cell| grid.cells(window).contains(&cell));
+                prop_assert_eq!(wanted, found, "window {} of {:?}", window, grid);
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The scan as a DataFusion operator.
+
+use super::identity::SeenEntries;
+use super::output::ScanOutput;
+use super::queue::{RunQueue, TimeBound};
+use super::worker::Worker;
+use crate::context::QueryContext;
+use crate::node::{operator, properties};
+use crate::select::{SelectedSource, SelectedStream};
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::{ExecutionPlan, PlanProperties, SendableRecordBatchStream};
+use std::sync::Arc;
+use timberline_logql::pipeline::Pipeline;
+use timberline_store::source::TimeSpan;
+
+/// What one scan reads and how.
+pub(crate) struct ScanSpec {
+    pub(crate) streams: Vec<SelectedStream>,
+    pub(crate) sources: Vec<SelectedSource>,
+    pub(crate) queue: RunQueue,
+    /// Times that the query covers.
+    pub(crate) span: TimeSpan,
+    pub(crate) pipeline: Arc<Pipeline>,
+    /// True if the pipeline neither reads nor changes labels (line filters only).
+    pub(crate) keeps_labels: bool,
+    pub(crate) output: ScanOutput,
+    /// Set where only the first so many lines count.
+    pub(crate) bound: Option<Arc<TimeBound>>,
+    pub(crate) seen: Option<SeenEntries>,
+    pub(crate) context: Arc<QueryContext>,
+}
+
+/// Reads rows of data objects and head and runs the pipeline over them; partitions draw runs from one queue.
+pub(crate) struct LogScanExec {
+    spec: Arc<ScanSpec>,
+    properties: Arc<PlanProperties>,
+}
+
+impl LogScanExec {
+    /// A scan by at most `partitions` workers.
+    pub(crate) fn new(spec: ScanSpec, partitions: usize) -> Self {
+        let partitions = partitions.min(spec.queue.len()).max(1);
+        let properties = properties(spec.output.schema(), partitions);
+        Self { spec: Arc::new(spec), properties }
+    }
+
+    fn describe(&self) -> String {
+        let spec = &self.spec;
+        let (sources, streams, runs) = (spec.sources.len(), spec.streams.len(), spec.queue.len());
+        format!("LogScanExec: sources={sources} streams={streams} runs={runs} output={:?}", spec.output)
+    }
+
+    fn run(&self) -> Result<SendableRecordBatchStream> {
+        let worker = Worker::new(self.spec.clone());
+        let batches = futures::stream::try_unfold(worker, |mut worker| async move {
+            let batch = worker.next_batch().await.map_err(DataFusionError::from)?;
+            Ok(batch.map(|batch| (batch, worker)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.spec.output.schema(), batches)))
+    }
+}
+
+impl std::fmt::Debug for LogScanExec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+operator!(
+    LogScanExec,
+    "LogScanExec",
+    children: |_: &Self| Vec::new(),
+    describe: |this: &Self| this.describe(),
+    with_children: |this: &Self, _: Vec<Arc<dyn ExecutionPlan>>| {
+        Ok(Arc::new(Self { spec: this.spec.clone(), properties: this.properties.clone() }) as Arc<dyn ExecutionPlan>)
+    },
+    execute: |this: &Self, _: usize, _: Arc<TaskContext>| this.run()
+);

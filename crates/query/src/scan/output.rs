@@ -1,0 +1,191 @@
+//! What the scan hands on for each entry that passed the pipeline: a log line, or a sample for a range aggregation.
+
+use crate::context::{KeyCache, QueryContext};
+use crate::node::schema;
+use crate::QueryError;
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, SchemaRef};
+use datafusion_common::Result;
+use std::sync::Arc;
+use timberline_logql::ast::Grouping;
+use timberline_logql::pipeline::{Processed, decode_labels_key};
+
+/// Positions of the columns of log lines.
+pub(crate) struct EntryColumns;
+
+impl EntryColumns {
+    /// Int64, nanoseconds.
+    pub(crate) const TIMESTAMP: usize = 0;
+    /// UInt64; larger for entries that arrived later, within one stream and timestamp.
+    pub(crate) const ARRIVAL: usize = 1;
+    /// UInt32, number in the query's table of label sets.
+    pub(crate) const LABELS: usize = 2;
+    /// Binary.
+    pub(crate) const LINE: usize = 3;
+}
+
+/// Number of an entry in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SampleValue {
+    /// 1.
+    One,
+    /// Bytes of the line as it is after the pipeline.
+    LineBytes,
+}
+
+/// Which labels make the series of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SeriesLabels {
+    /// All labels after the pipeline.
+    All,
+    /// Those of a grouping.
+    Grouped(Grouping),
+}
+
+impl SeriesLabels {
+    /// True if entries with errors are series of their own instead of failing the query (logql.md 11).
+    fn shows_errors(&self) -> bool {
+        matches!(self, SeriesLabels::Grouped(g) if !g.without && g.labels.iter().any(|l| l == "__error__"))
+    }
+}
+
+/// What the scan hands on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ScanOutput {
+    /// Log lines; see [`EntryColumns`].
+    Entries,
+    /// `timestamp`, `series`, `amount`.
+    Samples(SampleValue, SeriesLabels),
+}
+
+impl ScanOutput {
+    /// Columns of the batches.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        match self {
+            ScanOutput::Entries => schema(&[
+                ("timestamp", DataType::Int64),
+                ("arrival", DataType::UInt64),
+                ("labels", DataType::UInt32),
+                ("line", DataType::Binary),
+            ]),
+            ScanOutput::Samples(..) => schema(&[
+                ("timestamp", DataType::Int64),
+                ("series", DataType::UInt32),
+                ("amount", DataType::Float64),
+            ]),
+        }
+    }
+
+    /// True if the line is part of the output.
+    pub(crate) fn reads_line(&self) -> bool {
+        !matches!(self, ScanOutput::Samples(SampleValue::One, _))
+    }
+}
+
+/// Collects the output of one worker.
+pub(crate) struct OutputBuilder {
+    output: ScanOutput,
+    context: Arc<QueryContext>,
+    timestamps: Vec<i64>,
+    arrivals: Vec<u64>,
+    numbers: Vec<u32>,
+    amounts: Vec<f64>,
+    lines: BinaryBuilder,
+    key: Vec<u8>,
+    cache: KeyCache,
+}
+
+impl OutputBuilder {
+    pub(crate) fn new(output: ScanOutput, context: Arc<QueryContext>) -> Self {
+        Self {
+            output,
+            context,
+            timestamps: Vec::new(),
+            arrivals: Vec::new(),
+            numbers: Vec::new(),
+            amounts: Vec::new(),
+            lines: BinaryBuilder::new(),
+            key: Vec::new(),
+            cache: KeyCache::default(),
+        }
+    }
+
+    /// Entries collected since the last batch.
+    pub(crate) fn len(&self) -> usize {
+        self.timestamps.len()
+    }
+
+    /// Adds an entry and returns the number of its label set or series.
+    pub(crate) fn push(&mut self, timestamp_ns: i64, arrival: u64, entry: &Processed<'_>) -> Result<u32, QueryError> {
+        self.key.clear();
+        let number = match &self.output {
+            ScanOutput::Entries => {
+                entry.labels_key(&mut self.key);
+                let (key, table) = (&self.key, &self.context.entry_labels);
+                self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))
+            }
+            ScanOutput::Samples(_, labels) => {
+                if entry.has_error() && !labels.shows_errors() {
+                    return Err(pipeline_error(entry));
+                }
+                match labels {
+                    SeriesLabels::All => entry.labels_key(&mut self.key),
+                    SeriesLabels::Grouped(grouping) => entry.group_key(grouping, &mut self.key),
+                }
+                let (key, table) = (&self.key, &self.context.series);
+                self.cache.get(key, || table.intern(decode_labels_key(key).merged()))
+            }
+        };
+        self.push_known(timestamp_ns, arrival, number, entry.line);
+        Ok(number)
+    }
+
+    /// Adds an entry whose number is known.
+    #[inline]
+    pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, number: u32, line: &[u8]) {
+        self.timestamps.push(timestamp_ns);
+        self.numbers.push(number);
+        match self.output {
+            ScanOutput::Entries => {
+                self.arrivals.push(arrival);
+                self.lines.append_value(line);
+            }
+            ScanOutput::Samples(SampleValue::One, _) => self.amounts.push(1.0),
+            ScanOutput::Samples(SampleValue::LineBytes, _) => self.amounts.push(line.len() as f64),
+        }
+    }
+
+    /// The entries collected since the last call as a batch.
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+        use std::mem::take;
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(take(&mut self.timestamps)))];
+        let numbers = Arc::new(UInt32Array::from(take(&mut self.numbers)));
+        match self.output {
+            ScanOutput::Entries => {
+                columns.push(Arc::new(UInt64Array::from(take(&mut self.arrivals))));
+                columns.push(numbers);
+                columns.push(Arc::new(self.lines.finish()));
+            }
+            ScanOutput::Samples(..) => {
+                columns.push(numbers);
+                columns.push(Arc::new(Float64Array::from(take(&mut self.amounts))));
+            }
+        }
+        Ok(RecordBatch::try_new(self.output.schema(), columns)?)
+    }
+}
+
+/// A metric query fails as a whole on an entry with an error (logql.md 11).
+fn pipeline_error(entry: &Processed<'_>) -> QueryError {
+    let mut key = Vec::new();
+    entry.labels_key(&mut key);
+    let labels = decode_labels_key(&key).merged();
+    let error = labels.get("__error__").unwrap_or_default();
+    QueryError::BadRequest(format!(
+        "pipeline error: '{error}' for series: '{labels}'.\n\
+         Use a label filter to intentionally skip this error. (e.g | __error__!=\"{error}\").\n\
+         To skip all potential errors you can match empty errors.(e.g __error__=\"\")\n\
+         The label filter can also be specified after unwrap. (e.g | unwrap latency | __error__=\"\" )\n"
+    ))
+}

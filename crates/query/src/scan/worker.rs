@@ -1,0 +1,223 @@
+// hot path: no locks shared between cores, no logging above debug, no allocation per row.
+//! Reads one run after another and runs the pipeline over its rows.
+
+use super::exec::ScanSpec;
+use super::output::OutputBuilder;
+use super::queue::RunTask;
+use crate::QueryError;
+use crate::context::count;
+use crate::select::{NOT_SELECTED, SelectedSource};
+use arrow_array::{Array, BinaryArray, RecordBatch};
+use std::sync::Arc;
+use timberline_logql::pipeline::Runner;
+use timberline_store::source::{Keys, MetadataColumn, Selection, TimeSpan};
+
+/// Rows of a batch, about; a run is never split over two batches.
+const BATCH_ROWS: usize = 8192;
+
+/// One partition of a scan.
+pub(crate) struct Worker {
+    spec: Arc<ScanSpec>,
+    runner: Runner,
+    output: OutputBuilder,
+    /// The query's number of the stream that `runner` is set to.
+    current: u32,
+    /// Series of each stream's entries, where all entries of a stream have the same; [`NOT_SELECTED`]: not known yet.
+    series: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Worker {
+    pub(crate) fn new(spec: Arc<ScanSpec>) -> Self {
+        let runner = Runner::new(spec.pipeline.clone());
+        let output = OutputBuilder::new(spec.output.clone(), spec.context.clone());
+        let series = vec![NOT_SELECTED; spec.streams.len()];
+        Self { spec, runner, output, current: NOT_SELECTED, series, rows: Vec::new() }
+    }
+
+    /// The next entries; `None` when all runs are read.
+    pub(crate) async fn next_batch(&mut self) -> Result<Option<RecordBatch>, QueryError> {
+        let spec = self.spec.clone();
+        while let Some(task) = spec.queue.draw() {
+            if spec.bound.as_ref().is_some_and(|bound| bound.excludes(&task.info.span)) {
+                count(&spec.context.counters.runs_skipped_by_limit, 1);
+                continue;
+            }
+            self.read(&spec, task).await?;
+            // A search for few lines hands on what it has at once, so that the bound tightens early.
+            if self.output.len() >= BATCH_ROWS || (spec.bound.is_some() && self.output.len() > 0) {
+                break;
+            }
+            // Lets other queries of the same thread on, and a cancelled query end.
+            tokio::task::consume_budget().await;
+        }
+        if self.output.len() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.output.finish()?))
+    }
+
+    /// Reads one run: keys, then lines of the rows that are left, then metadata of those whose line passed.
+    async fn read(&mut self, spec: &ScanSpec, task: RunTask) -> Result<(), QueryError> {
+        let counters = &spec.context.counters;
+        let selected = &spec.sources[task.source];
+        let keys = selected.source.keys(task.run).await?;
+        let span = spec.bound.as_ref().map_or(spec.span, |bound| bound.clip(spec.span));
+        let mut rows = std::mem::take(&mut self.rows);
+        let may_repeat = choose_rows(spec, selected, &keys, span, &mut rows);
+        count(&counters.rows_scanned, keys.streams.len());
+        count(&counters.lines_processed, rows.len());
+
+        let filters = spec.pipeline.line_filters();
+        let reads_line = may_repeat || spec.output.reads_line() || spec.pipeline.needs_line() || !filters.is_empty();
+        let mut lines = None;
+        // Positions in `rows`, and so in `lines`, that are left.
+        let mut kept: Vec<u32> = Vec::new();
+        if !rows.is_empty() && reads_line {
+            let column = selected.source.lines(task.run, &selection(&rows, keys.streams.len())).await?;
+            count(&counters.lines_decoded, column.len());
+            count(&counters.bytes_processed, column.value_data().len());
+            if !filters.is_empty() {
+                kept.extend(0..rows.len() as u32);
+                for filter in filters {
+                    filter.filter(column.value_offsets(), column.value_data(), &mut kept);
+                }
+                for (to, &from) in kept.iter().enumerate() {
+                    rows[to] = rows[from as usize];
+                }
+                rows.truncate(kept.len());
+            }
+            lines = Some(column);
+        }
+        let mut metadata = Vec::new();
+        if !rows.is_empty() {
+            // To tell whether two entries are the same takes all their metadata.
+            let names = if may_repeat { None } else { spec.pipeline.metadata_names() };
+            if names.as_ref().is_none_or(|names| !names.is_empty()) {
+                let selection = selection(&rows, keys.streams.len());
+                metadata = selected.source.metadata(task.run, &selection, names.as_deref()).await?;
+                metadata.sort_by(|a, b| a.name.cmp(&b.name));
+                let bytes: usize = metadata.iter().map(|c| c.values.value_data().len()).sum();
+                count(&counters.metadata_bytes_processed, bytes);
+            }
+            let filtered = !filters.is_empty();
+            let lines = Lines { column: lines.as_ref(), kept: filtered.then_some(kept.as_slice()) };
+            self.run_pipeline(spec, task, &keys, &rows, &lines, &metadata)?;
+        }
+        self.rows = rows;
+        Ok(())
+    }
+
+    /// Runs the pipeline over rows; their lines have passed the leading filters.
+    fn run_pipeline(
+        &mut self,
+        spec: &ScanSpec,
+        task: RunTask,
+        keys: &Keys,
+        rows: &[u32],
+        lines: &Lines<'_>,
+        metadata: &[MetadataColumn],
+    ) -> Result<(), QueryError> {
+        let selected = &spec.sources[task.source];
+        let newest_first = selected.source.newest_first();
+        let (streams, timestamps) = (keys.streams.values(), keys.timestamps.values());
+        let one_series_per_stream =
+            spec.keeps_labels && metadata.is_empty() && matches!(spec.output, super::ScanOutput::Samples(..));
+        let mut pairs: Vec<(&str, &[u8])> = Vec::with_capacity(metadata.len());
+        let (mut passed, mut repeated) = (0, 0);
+        for (position, &row) in rows.iter().enumerate() {
+            let (id, timestamp_ns) = (streams[row as usize], timestamps[row as usize]);
+            let stream = selected.stream(id);
+            let line = lines.get(position);
+            pairs.clear();
+            for column in metadata {
+                if column.values.is_valid(position) {
+                    pairs.push((&column.name, column.values.value(position)));
+                }
+            }
+            let known = if one_series_per_stream { self.series[stream as usize] } else { NOT_SELECTED };
+            let arrival = arrival(selected.arrival, task.first_row + u64::from(row), newest_first);
+            let repeat = |seen: &super::identity::SeenEntries| {
+                let within = spec.streams[stream as usize].duplicates;
+                within.is_some_and(|s| s.min_ns <= timestamp_ns && timestamp_ns <= s.max_ns)
+                    && !seen.insert(stream, timestamp_ns, line, &pairs)
+            };
+            if known != NOT_SELECTED {
+                if spec.seen.as_ref().is_some_and(repeat) {
+                    repeated += 1;
+                    continue;
+                }
+                self.output.push_known(timestamp_ns, arrival, known, line);
+                passed += 1;
+                continue;
+            }
+            if stream != self.current {
+                self.runner.start_stream(&spec.streams[stream as usize].labels);
+                self.current = stream;
+            }
+            let Some(entry) = self.runner.process(timestamp_ns, line, &pairs, true) else { continue };
+            if spec.seen.as_ref().is_some_and(repeat) {
+                repeated += 1;
+                continue;
+            }
+            let number = self.output.push(timestamp_ns, arrival, &entry)?;
+            passed += 1;
+            if one_series_per_stream {
+                self.series[stream as usize] = number;
+            }
+        }
+        count(&spec.context.counters.lines_after_filter, passed);
+        count(&spec.context.counters.duplicates, repeated);
+        Ok(())
+    }
+}
+
+/// Finds the rows of chosen streams within the span; true if one of them may be held twice.
+fn choose_rows(spec: &ScanSpec, source: &SelectedSource, keys: &Keys, span: TimeSpan, rows: &mut Vec<u32>) -> bool {
+    rows.clear();
+    let mut may_repeat = false;
+    for (row, (&id, &timestamp_ns)) in keys.streams.values().iter().zip(keys.timestamps.values()).enumerate() {
+        let stream = source.stream(id);
+        if stream == NOT_SELECTED || timestamp_ns < span.min_ns || timestamp_ns > span.max_ns {
+            continue;
+        }
+        rows.push(row as u32);
+        if spec.seen.is_some() && !may_repeat {
+            let within = spec.streams[stream as usize].duplicates;
+            may_repeat = within.is_some_and(|s| s.min_ns <= timestamp_ns && timestamp_ns <= s.max_ns);
+        }
+    }
+    may_repeat
+}
+
+/// Rows of a run as a selection.
+fn selection(rows: &[u32], run_rows: usize) -> Selection {
+    if rows.len() == run_rows { Selection::All } else { Selection::Rows(rows.to_vec()) }
+}
+
+/// A number that is larger for entries that arrived later: sources in order of arrival, rows within.
+fn arrival(source: usize, row: u64, newest_first: bool) -> u64 {
+    const ROW_BITS: u32 = 40;
+    const ROWS: u64 = (1 << ROW_BITS) - 1;
+    let row = row.min(ROWS);
+    ((source as u64) << ROW_BITS) | if newest_first { ROWS - row } else { row }
+}
+
+/// Lines of the rows that are left.
+struct Lines<'a> {
+    /// `None` if nothing reads lines.
+    column: Option<&'a BinaryArray>,
+    /// Where each row left stands in the column; `None`: at its own position.
+    kept: Option<&'a [u32]>,
+}
+
+impl<'a> Lines<'a> {
+    #[inline]
+    fn get(&self, position: usize) -> &'a [u8] {
+        match (self.column, self.kept) {
+            (None, _) => &[],
+            (Some(column), None) => column.value(position),
+            (Some(column), Some(kept)) => column.value(kept[position] as usize),
+        }
+    }
+}
