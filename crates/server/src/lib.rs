@@ -1,1 +1,28 @@
 //! HTTP: the Loki API over the write path and the query engine.
+//!
+//! Clients of Loki (collectors, Grafana, logcli) should not notice that another engine answers. So this crate is about
+//! wire formats: it turns requests into a `PushBatch` or a query, and answers into the bytes that those clients expect. What
+//! is stored and how it is found is decided elsewhere.
+//!
+//! * `push`: bodies in JSON and protobuf, unpacked under a limit, decoded without a tree;
+//! * `request`: parameters, times, durations, tenants;
+//! * `encode`: answers as JSON text;
+//! * `endpoints`: one file per endpoint, all of the same shape, listed in one table;
+//! * `limits`: how many queries run and how many pushed bytes are in flight.
+//!
+//! [`serve`] runs the server on a socket until it is told to stop; [`router`] is the same service without a socket.
+
+mod encode;
+mod endpoints;
+mod error;
+mod limits;
+mod metrics;
+mod push;
+mod request;
+mod serve;
+mod state;
+
+pub use endpoints::router;
+pub use error::Error;
+pub use serve::serve;
+pub use state::{AppState, ServerOptions};

@@ -1,0 +1,30 @@
+//! `/loki/api/v1/query` (http-api.md 5.1).
+
+use crate::AppState;
+use crate::encode::{Layout, json_response, write_answer};
+use crate::error::HttpError;
+use crate::request::{Params, Tenant, direction, limit, now_ns, parse_time};
+use axum::extract::State;
+use axum::response::Response;
+use timberline_query::InstantRequest;
+
+/// Evaluates a metric query at one time.
+pub(super) async fn handle(
+    State(state): State<AppState>,
+    Tenant(tenant): Tenant,
+    params: Params,
+) -> Result<Response, HttpError> {
+    let request = request(&params, now_ns())?;
+    let (answer, waited) = state.gate().run(state.query().instant(&tenant, request)).await?;
+    Ok(json_response(write_answer(&answer, Layout::Merged, waited)))
+}
+
+/// `limit` and `direction` mean nothing for metric queries, but must be right where they are given.
+fn request(params: &Params, now_ns: i64) -> Result<InstantRequest, HttpError> {
+    limit(params)?;
+    direction(params)?;
+    let time = params.get("time").map(parse_time).transpose();
+    let time = time.map_err(|why| HttpError::bad_request(format!("could not parse 'time' parameter: {why}")))?;
+    let query = params.get("query").unwrap_or_default().to_owned();
+    Ok(InstantRequest { query, time_ns: time.unwrap_or(now_ns) })
+}

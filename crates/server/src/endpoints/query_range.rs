@@ -1,0 +1,35 @@
+//! `/loki/api/v1/query_range` (http-api.md 5.2).
+
+use crate::AppState;
+use crate::encode::{Layout, json_response, write_answer};
+use crate::error::HttpError;
+use crate::request::{Params, Tenant, now_ns, range_request};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use timberline_query::Direction;
+
+/// The header with which Grafana asks for labels by category (http-api.md 6.2).
+const ENCODING_FLAGS: &str = "x-loki-response-encoding-flags";
+
+/// Finds log lines, or evaluates a metric query, over a time range.
+pub(super) async fn handle(
+    State(state): State<AppState>,
+    Tenant(tenant): Tenant,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response, HttpError> {
+    let request = range_request(&params, now_ns())?;
+    let layout = layout(&headers, request.direction);
+    let (answer, waited) = state.gate().run(state.query().range(&tenant, request)).await?;
+    Ok(json_response(write_answer(&answer, layout, waited)))
+}
+
+fn layout(headers: &HeaderMap, direction: Direction) -> Layout {
+    let values = headers.get_all(ENCODING_FLAGS).iter().filter_map(|value| value.to_str().ok());
+    if values.flat_map(|value| value.split(',')).any(|flag| flag.trim() == "categorize-labels") {
+        Layout::Categorized { direction }
+    } else {
+        Layout::Merged
+    }
+}

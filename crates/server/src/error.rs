@@ -1,0 +1,92 @@
+//! Errors as clients see them: a status and a plain text (http-api.md 1.5).
+
+use crate::push::DecodeError;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use timberline_query::QueryError;
+
+/// What can end the server itself; errors of single requests are answers and never get here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The listening socket failed.
+    #[error("http listener: {0}")]
+    Listen(#[from] std::io::Error),
+}
+
+/// The text of a 504.
+const TIMED_OUT: &str = "request timed out, decrease the duration of the request or add more label matchers (prefer exact match over \
+                         regex match) to reduce the amount of data processed";
+
+/// An answer that is not a success.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HttpError {
+    status: StatusCode,
+    text: String,
+}
+
+impl HttpError {
+    /// An error of this status with this text as its body.
+    pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    /// 400: the request makes no sense.
+    pub(crate) fn bad_request(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, text)
+    }
+
+    /// 504: the query took longer than it may.
+    pub(crate) fn timed_out() -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, TIMED_OUT)
+    }
+
+    /// 429: more queries wait than may.
+    pub(crate) fn queue_full() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too many outstanding requests")
+    }
+
+    /// The same error with a newline at its end, as push errors have it.
+    pub(crate) fn with_newline(mut self) -> Self {
+        self.text.push('\n');
+        self
+    }
+}
+
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response {
+        if self.status.is_server_error() {
+            tracing::error!(status = self.status.as_u16(), error = %self.text, "request failed");
+        }
+        (self.status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], self.text).into_response()
+    }
+}
+
+impl From<DecodeError> for HttpError {
+    fn from(error: DecodeError) -> Self {
+        let status = match error {
+            DecodeError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Self::new(status, error.to_string()).with_newline()
+    }
+}
+
+impl From<QueryError> for HttpError {
+    fn from(error: QueryError) -> Self {
+        let status = match error {
+            QueryError::Timeout => return Self::timed_out(),
+            QueryError::Cancelled => client_went_away(),
+            QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            QueryError::Storage(_) | QueryError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+/// 499, which nobody registered but all proxies know.
+fn client_went_away() -> StatusCode {
+    StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST)
+}

@@ -1,0 +1,137 @@
+//! Metrics of the server, and those of the write path under the same roof.
+//!
+//! Names start with `timberline_` and end in their unit; two keep the peer's names because dashboards and alerts ask for them.
+
+mod engine;
+
+use crate::AppState;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use engine::EngineCollector;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use std::time::Instant;
+use timberline_ingest::Engine;
+
+/// Label of requests that no endpoint answers, so that strange paths don't make series.
+const NO_ROUTE: &str = "none";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    route: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: &'static str,
+}
+
+/// All counters that the server itself keeps.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Histogram, fn() -> Histogram>,
+    requests_in_flight: Gauge,
+    pushed_entries: Counter,
+    pushed_bytes: Counter,
+    refused_bodies: Family<ReasonLabels, Counter>,
+}
+
+impl Metrics {
+    /// Counters at zero; those of `engine` are read whenever somebody looks.
+    pub(crate) fn new(engine: &Engine) -> Self {
+        let mut registry = Registry::default();
+        let requests: Family<RequestLabels, Histogram, fn() -> Histogram> = Family::new_with_constructor(request_buckets);
+        let requests_in_flight = Gauge::default();
+        let pushed_entries = Counter::default();
+        let pushed_bytes = Counter::default();
+        let refused_bodies = Family::<ReasonLabels, Counter>::default();
+
+        let server = registry.sub_registry_with_prefix("timberline");
+        server.register_with_unit(
+            "http_request_duration",
+            "Time from the request's head to the answer's head; look at storage if queries or pushes get slow",
+            Unit::Seconds,
+            requests.clone(),
+        );
+        server.register("http_requests_in_flight", "Requests being answered now", requests_in_flight.clone());
+        server.register("push_entries", "Entries in decoded push requests, refused ones included", pushed_entries.clone());
+        server.register_with_unit(
+            "push",
+            "Bytes of lines and metadata in decoded push requests, refused ones included",
+            Unit::Bytes,
+            pushed_bytes.clone(),
+        );
+        server.register(
+            "push_bodies_refused",
+            "Push bodies that could not be read at all, by reason; if it grows, a sender speaks another format",
+            refused_bodies.clone(),
+        );
+        registry.register_collector(Box::new(EngineCollector::new(engine.clone())));
+        Self { registry, requests, requests_in_flight, pushed_entries, pushed_bytes, refused_bodies }
+    }
+
+    /// All metrics as text.
+    pub(crate) fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    /// Counts a decoded push request.
+    pub(crate) fn pushed(&self, entries: usize, bytes: usize) {
+        self.pushed_entries.inc_by(entries as u64);
+        self.pushed_bytes.inc_by(bytes as u64);
+    }
+
+    /// Counts a push body that can't be read.
+    pub(crate) fn refused(&self, reason: &'static str) {
+        self.refused_bodies.get_or_create(&ReasonLabels { reason }).inc();
+    }
+}
+
+/// From a millisecond to a minute.
+fn request_buckets() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.5, 13))
+}
+
+/// Middleware: measures each request. Counts it in flight also if the client leaves before the answer.
+pub(crate) async fn observe_request(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    struct InFlight<'a>(&'a Gauge);
+    impl Drop for InFlight<'_> {
+        fn drop(&mut self) {
+            self.0.dec();
+        }
+    }
+    let metrics = state.metrics();
+    metrics.requests_in_flight.inc();
+    let _in_flight = InFlight(&metrics.requests_in_flight);
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or(NO_ROUTE, MatchedPath::as_str).to_owned();
+    let started = Instant::now();
+    let response = next.run(request).await;
+    let labels = RequestLabels { method, route, status: response.status().as_u16() };
+    metrics.requests.get_or_create(&labels).observe(started.elapsed().as_secs_f64());
+    response
+}
+
+/// The method's name, from a bounded list.
+fn method_name(method: &axum::http::Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "HEAD" => "HEAD",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}

@@ -1,0 +1,76 @@
+//! From the bytes on the wire to the bytes of the body: content encodings, undone with a limit on what comes out.
+
+use super::DecodeError;
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::io::Read;
+
+/// A compressed block of snappy can't grow by more than this: the densest element stands for 64 bytes and takes 3.
+const MAX_SNAPPY_RATIO: usize = 22;
+
+/// How a body is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As it is.
+    Identity,
+    /// `gzip`.
+    Gzip,
+    /// `deflate`, with or without the zlib frame: clients do both.
+    Deflate,
+    /// One snappy block.
+    Snappy,
+}
+
+impl Encoding {
+    /// The encoding named by a `Content-Encoding` header.
+    pub(crate) fn named(name: &str) -> Result<Self, DecodeError> {
+        match name.trim() {
+            "" | "identity" => Ok(Self::Identity),
+            "gzip" => Ok(Self::Gzip),
+            "deflate" => Ok(Self::Deflate),
+            "snappy" => Ok(Self::Snappy),
+            other => Err(DecodeError::Encoding(other.to_owned())),
+        }
+    }
+
+    /// Unpacks a body of at most `limit` bytes; stops at the limit, however much more would come.
+    pub(crate) fn unpack(self, body: &[u8], limit: usize) -> Result<Vec<u8>, DecodeError> {
+        match self {
+            Self::Identity if body.len() > limit => Err(DecodeError::TooLarge { bytes: body.len(), limit }),
+            Self::Identity => Ok(body.to_vec()),
+            Self::Gzip => read_limited(MultiGzDecoder::new(body), "gzip", limit),
+            Self::Deflate if is_zlib(body) => read_limited(ZlibDecoder::new(body), "deflate", limit),
+            Self::Deflate => read_limited(DeflateDecoder::new(body), "deflate", limit),
+            Self::Snappy => unpack_snappy(body, limit),
+        }
+    }
+}
+
+fn read_limited(reader: impl Read, name: &'static str, limit: usize) -> Result<Vec<u8>, DecodeError> {
+    let mut out = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let read = reader.take(most).read_to_end(&mut out);
+    read.map_err(|error| DecodeError::Compressed { encoding: name, message: error.to_string() })?;
+    if out.len() > limit {
+        return Err(DecodeError::TooLarge { bytes: out.len(), limit });
+    }
+    Ok(out)
+}
+
+fn unpack_snappy(body: &[u8], limit: usize) -> Result<Vec<u8>, DecodeError> {
+    let damaged = |error: snap::Error| DecodeError::Compressed { encoding: "snappy", message: error.to_string() };
+    let bytes = snap::raw::decompress_len(body).map_err(damaged)?;
+    if bytes > limit {
+        return Err(DecodeError::TooLarge { bytes, limit });
+    }
+    if bytes / MAX_SNAPPY_RATIO > body.len() {
+        let message = format!("{} bytes can't hold the {bytes} bytes they claim", body.len());
+        return Err(DecodeError::Compressed { encoding: "snappy", message });
+    }
+    snap::raw::Decoder::new().decompress_vec(body).map_err(damaged)
+}
+
+/// True if the body begins with the two bytes of a zlib frame (RFC 1950 2.2).
+fn is_zlib(body: &[u8]) -> bool {
+    let [method, flags, ..] = body else { return false };
+    method & 0x0f == 8 && (u16::from(*method) << 8 | u16::from(*flags)) % 31 == 0
+}

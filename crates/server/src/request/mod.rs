@@ -1,0 +1,12 @@
+//! What endpoints take out of a request: parameters, times, durations, and the tenant.
+
+mod duration;
+mod params;
+mod range;
+mod tenant;
+mod time;
+
+pub(crate) use params::Params;
+pub(crate) use range::{direction, limit, range_request, span};
+pub(crate) use tenant::Tenant;
+pub(crate) use time::{now_ns, parse_time};
