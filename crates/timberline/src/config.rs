@@ -39,12 +39,12 @@ impl Default for Config {
             log_level: "info".to_owned(),
             head_max_bytes: 64 << 20,
             head_max_age: Duration::from_secs(3600),
-            max_unflushed_bytes: 512 << 20,
-            max_request_bytes: 100 << 20,
+            max_unflushed_bytes: 256 << 20,
+            max_request_bytes: 64 << 20,
             max_line_bytes: 1 << 20,
             max_streams_per_tenant: 200_000,
             max_entries_per_query: 50_000,
-            max_concurrent_queries: 64,
+            max_concurrent_queries: 16,
             query_timeout: Duration::from_secs(60),
         }
     }

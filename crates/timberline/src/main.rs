@@ -4,6 +4,7 @@
 
 mod client;
 mod config;
+mod folder;
 mod inspect;
 mod push;
 mod query;
