@@ -48,17 +48,28 @@ impl QueryEngine {
     /// Answers a query over a time range. Dropping the future cancels the query.
     pub async fn range(&self, tenant: &TenantId, request: RangeRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0.pool.run(async move { inner.range(&tenant, &request).await }).await
+        self.0
+            .pool
+            .run(async move { inner.range(&tenant, &request).await })
+            .await
     }
 
     /// Answers a query at one time. Dropping the future cancels the query.
     pub async fn instant(&self, tenant: &TenantId, request: InstantRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0.pool.run(async move { inner.instant(&tenant, &request).await }).await
+        self.0
+            .pool
+            .run(async move { inner.instant(&tenant, &request).await })
+            .await
     }
 
     /// Names of the labels of streams with entries in a time span, sorted. No matchers: all streams.
-    pub async fn labels(&self, tenant: &TenantId, matchers: &[Matcher], span: TimeSpan) -> Result<Vec<String>, QueryError> {
+    pub async fn labels(
+        &self,
+        tenant: &TenantId,
+        matchers: &[Matcher],
+        span: TimeSpan,
+    ) -> Result<Vec<String>, QueryError> {
         let streams = self.streams(tenant, matchers, span).await?;
         let names: BTreeSet<&str> = streams.iter().flat_map(|labels| labels.iter().map(|l| l.0)).collect();
         Ok(names.into_iter().map(String::from).collect())
@@ -94,7 +105,12 @@ impl QueryEngine {
         Ok(found.into_iter().collect())
     }
 
-    async fn streams(&self, tenant: &TenantId, matchers: &[Matcher], span: TimeSpan) -> Result<Vec<LabelSet>, QueryError> {
+    async fn streams(
+        &self,
+        tenant: &TenantId,
+        matchers: &[Matcher],
+        span: TimeSpan,
+    ) -> Result<Vec<LabelSet>, QueryError> {
         let (inner, tenant, matchers) = (self.0.clone(), tenant.clone(), matchers.to_vec());
         let work = async move {
             let context = QueryContext::default();
@@ -107,8 +123,16 @@ impl QueryEngine {
 
 impl Inner {
     fn planner<'a>(&'a self, tenant: &'a TenantId) -> Planner<'a> {
-        let context = Arc::new(QueryContext { limits: self.limits.clone(), ..QueryContext::default() });
-        Planner { provider: self.provider.as_ref(), tenant, context, partitions: self.pool.threads }
+        let context = Arc::new(QueryContext {
+            limits: self.limits.clone(),
+            ..QueryContext::default()
+        });
+        Planner {
+            provider: self.provider.as_ref(),
+            tenant,
+            context,
+            partitions: self.pool.threads,
+        }
     }
 
     async fn range(&self, tenant: &TenantId, request: &RangeRequest) -> Result<Answer, QueryError> {
@@ -122,7 +146,10 @@ impl Inner {
                 let series = match plan_metric(&planner, &expr, steps).await? {
                     Metric::Scalar(value) => {
                         let points = (0..steps.count).map(|i| (steps.time_ns(i), value)).collect();
-                        vec![Series { labels: LabelSet::default(), points }]
+                        vec![Series {
+                            labels: LabelSet::default(),
+                            points,
+                        }]
                     }
                     Metric::Vector(plan) => {
                         let mut series = points(plan, &planner.context).await?;
@@ -152,14 +179,25 @@ impl Inner {
                 if !sorts(&expr) {
                     series.sort_by(|a, b| a.labels.cmp(&b.labels));
                 }
-                let sample = |s: Series| s.points.first().map(|&(time_ns, value)| Sample { labels: s.labels, time_ns, value });
+                let sample = |s: Series| {
+                    s.points.first().map(|&(time_ns, value)| Sample {
+                        labels: s.labels,
+                        time_ns,
+                        value,
+                    })
+                };
                 QueryResult::Vector(series.into_iter().filter_map(sample).collect())
             }
         };
         Ok(answer(result, &planner, started))
     }
 
-    async fn log_query(&self, planner: &Planner<'_>, log: &LogExpr, request: &RangeRequest) -> Result<QueryResult, QueryError> {
+    async fn log_query(
+        &self,
+        planner: &Planner<'_>,
+        log: &LogExpr,
+        request: &RangeRequest,
+    ) -> Result<QueryResult, QueryError> {
         let limit = self.limits.max_entries;
         if request.limit > limit {
             return Err(QueryError::Limit(format!(
@@ -177,13 +215,19 @@ impl Inner {
                     let labels = planner.context.entry_labels.get(labels[row]);
                     let line = Bytes::copy_from_slice(lines.value(row));
                     let entries = streams.entry(labels.merged()).or_default();
-                    entries.push(Entry { timestamp_ns: timestamps[row], line, labels });
+                    entries.push(Entry {
+                        timestamp_ns: timestamps[row],
+                        line,
+                        labels,
+                    });
                 }
                 Ok(())
             };
             execute(plan, add).await?;
         }
-        let streams = streams.into_iter().map(|(labels, entries)| StreamResult { labels, entries });
+        let streams = streams
+            .into_iter()
+            .map(|(labels, entries)| StreamResult { labels, entries });
         Ok(QueryResult::Streams(streams.collect()))
     }
 }
@@ -205,7 +249,10 @@ async fn execute(
 async fn points(plan: Arc<dyn ExecutionPlan>, context: &QueryContext) -> Result<Vec<Series>, QueryError> {
     let mut points = Points::default();
     execute(plan, |batch| points.add(batch)).await?;
-    let series = |(number, points)| Series { labels: context.series.get(number), points };
+    let series = |(number, points)| Series {
+        labels: context.series.get(number),
+        points,
+    };
     Ok(points.series.into_iter().map(series).collect())
 }
 
@@ -225,5 +272,9 @@ fn answer(result: QueryResult, planner: &Planner<'_>, started: Instant) -> Answe
     if let QueryResult::Streams(streams) = &result {
         stats.entries_returned = streams.iter().map(|s| s.entries.len() as u64).sum();
     }
-    Answer { result, stats, warnings: Vec::new() }
+    Answer {
+        result,
+        stats,
+        warnings: Vec::new(),
+    }
 }

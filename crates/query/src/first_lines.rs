@@ -36,7 +36,15 @@ impl FirstLinesExec {
     ) -> Self {
         let properties = properties(ScanOutput::Entries.schema(), 1);
         let (limit, direction, interval_ns) = (request.limit, request.direction, request.interval_ns);
-        Self { input, limit, direction, interval_ns, bound, context, properties }
+        Self {
+            input,
+            limit,
+            direction,
+            interval_ns,
+            bound,
+            context,
+            properties,
+        }
     }
 
     fn run(&self, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -55,40 +63,47 @@ impl FirstLinesExec {
                 first.add(&batch, direction)?;
                 if interval_ns > 0 && first.bytes > context.limits.max_interval_bytes {
                     let limit = context.limits.max_interval_bytes;
-                    let text = format!("lines of {} bytes exceed max_interval_bytes={limit}: ask for a shorter time range", first.bytes);
+                    let text = format!(
+                        "lines of {} bytes exceed max_interval_bytes={limit}: ask for a shorter time range",
+                        first.bytes
+                    );
                     return Err(QueryError::Limit(text).into());
                 }
             }
             let lines = first.heap.into_sorted_vec();
             to_batch(&thin_out(lines, interval_ns, limit))
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), futures::stream::once(batch))))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            futures::stream::once(batch),
+        )))
     }
 }
 
 impl std::fmt::Debug for FirstLinesExec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FirstLinesExec: limit={} direction={:?} interval_ns={}", self.limit, self.direction, self.interval_ns)
+        write!(
+            f,
+            "FirstLinesExec: limit={} direction={:?} interval_ns={}",
+            self.limit, self.direction, self.interval_ns
+        )
     }
 }
 
 operator!(
     FirstLinesExec,
     "FirstLinesExec",
-    children: |this: &'_ Self| vec![&this.input],
-    describe: |this: &Self| format!("{this:?}"),
-    with_children: |this: &Self, children: Vec<Arc<dyn ExecutionPlan>>| {
-        Ok(Arc::new(Self {
-            input: only_child(children)?,
-            limit: this.limit,
-            direction: this.direction,
-            interval_ns: this.interval_ns,
-            bound: this.bound.clone(),
-            context: this.context.clone(),
-            properties: this.properties.clone(),
-        }) as Arc<dyn ExecutionPlan>)
+    children: this => vec![&this.input],
+    with_children: (this, children) => Self {
+        input: only_child(children)?,
+        limit: this.limit,
+        direction: this.direction,
+        interval_ns: this.interval_ns,
+        bound: this.bound.clone(),
+        context: this.context.clone(),
+        properties: this.properties.clone(),
     },
-    execute: |this: &Self, _: usize, task: Arc<TaskContext>| this.run(task)
+    execute: (this, _partition, task) => this.run(task)
 );
 
 /// A line; the order is that of the answer, so the first in a max-heap is the one to drop.
@@ -129,7 +144,13 @@ impl FirstLines {
             }
             let text = lines.value(row).to_vec();
             self.bytes += text.len();
-            self.heap.push(Line { order, timestamp_ns, arrival, labels: labels[row], text });
+            self.heap.push(Line {
+                order,
+                timestamp_ns,
+                arrival,
+                labels: labels[row],
+                text,
+            });
         }
         if let (Some(bound), Some(worst)) = (&self.bound, self.heap.peek())
             && self.heap.len() >= self.capacity

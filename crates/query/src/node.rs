@@ -35,22 +35,29 @@ pub(crate) fn column<T: 'static>(batch: &arrow_array::RecordBatch, index: usize)
 pub(crate) fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
     match (children.pop(), children.is_empty()) {
         (Some(child), true) => Ok(child),
-        _ => Err(datafusion_common::DataFusionError::Internal("bug: operator needs exactly one input".into())),
+        _ => Err(datafusion_common::DataFusionError::Internal(
+            "bug: operator needs exactly one input".into(),
+        )),
     }
 }
 
-/// The methods of `ExecutionPlan` and `DisplayAs` that are the same for all our operators. `$describe` prints the operator for
-/// plans, `$with_children` makes a copy with other inputs.
+/// The methods of `ExecutionPlan` and `DisplayAs` that are the same for all our operators, which have a field `properties` and print
+/// themselves by `Debug`. The parts that differ are the inputs, a copy with other inputs, and the execution of a partition.
 macro_rules! operator {
-    ($type:ty, $name:literal, children: $children:expr, describe: $describe:expr, with_children: $with:expr, execute: $execute:expr) => {
+    (
+        $type:ty,
+        $name:literal,
+        children: $me:ident => $children:expr,
+        with_children: ($other:ident, $new:ident) => $with:expr,
+        execute: ($this:ident, $partition:ident, $task:ident) => $execute:expr
+    ) => {
         impl datafusion_physical_plan::DisplayAs for $type {
             fn fmt_as(
                 &self,
                 _: datafusion_physical_plan::DisplayFormatType,
                 f: &mut std::fmt::Formatter<'_>,
             ) -> std::fmt::Result {
-                #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
-                f.write_str(&$describe(self))
+                write!(f, "{self:?}")
             }
         }
 
@@ -63,35 +70,36 @@ macro_rules! operator {
                 &self.properties
             }
 
-            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
             fn children(&self) -> Vec<&Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
-                $children(self)
+                let $me = self;
+                $children
             }
 
             fn apply_expressions(
                 &self,
                 _: &mut dyn FnMut(
                     &Arc<dyn datafusion_physical_expr::PhysicalExpr>,
-                ) -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion>,
+                )
+                    -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion>,
             ) -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion> {
                 Ok(datafusion_common::tree_node::TreeNodeRecursion::Continue)
             }
 
-            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
             fn with_new_children(
                 self: Arc<Self>,
                 children: Vec<Arc<dyn datafusion_physical_plan::ExecutionPlan>>,
             ) -> datafusion_common::Result<Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
-                $with(&*self, children)
+                let ($other, $new) = (&*self, children);
+                Ok(Arc::new($with))
             }
 
-            #[expect(clippy::redundant_closure_call, reason = "the closure comes from the caller")]
             fn execute(
                 &self,
-                partition: usize,
-                context: Arc<datafusion_execution::TaskContext>,
+                $partition: usize,
+                $task: Arc<datafusion_execution::TaskContext>,
             ) -> datafusion_common::Result<datafusion_physical_plan::SendableRecordBatchStream> {
-                $execute(self, partition, context)
+                let $this = self;
+                $execute
             }
         }
     };

@@ -23,7 +23,10 @@ impl Pool {
             .enable_time()
             .build()
             .map_err(|e| QueryError::Internal(format!("query threads can't be started: {e}")))?;
-        Ok(Self { runtime: Some(runtime), threads })
+        Ok(Self {
+            runtime: Some(runtime),
+            threads,
+        })
     }
 
     /// Runs work on the pool. When the returned future is dropped, the work is cancelled.
@@ -31,7 +34,9 @@ impl Pool {
         &self,
         work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
     ) -> Result<T, QueryError> {
-        let Some(runtime) = &self.runtime else { return Err(QueryError::Internal("query threads have ended".into())) };
+        let Some(runtime) = &self.runtime else {
+            return Err(QueryError::Internal("query threads have ended".into()));
+        };
         struct AbortOnDrop(tokio::task::AbortHandle);
         impl Drop for AbortOnDrop {
             fn drop(&mut self) {

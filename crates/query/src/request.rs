@@ -80,7 +80,11 @@ pub(crate) struct Steps {
 impl Steps {
     /// One evaluation time.
     pub(crate) fn instant(time_ns: i64) -> Self {
-        Self { first_ns: time_ns, step_ns: 1, count: 1 }
+        Self {
+            first_ns: time_ns,
+            step_ns: 1,
+            count: 1,
+        }
     }
 
     /// The `index`th evaluation time.
@@ -110,7 +114,11 @@ impl Steps {
             first_ns -= first_ns.rem_euclid(step_ns);
             last_ns += (step_ns - last_ns.rem_euclid(step_ns)) % step_ns;
         }
-        Ok(Self { first_ns, step_ns, count: ((last_ns - first_ns) / step_ns) as usize + 1 })
+        Ok(Self {
+            first_ns,
+            step_ns,
+            count: ((last_ns - first_ns) / step_ns) as usize + 1,
+        })
     }
 }
 
@@ -130,13 +138,17 @@ fn with_thousands(n: i64) -> String {
 /// Refuses ranges that no query may have, so that later arithmetic on times can't overflow.
 pub(crate) fn check_range(start_ns: i64, end_ns: i64) -> Result<(), QueryError> {
     if end_ns < start_ns {
-        return Err(QueryError::BadRequest("end timestamp must not be before or equal to start time".into()));
+        return Err(QueryError::BadRequest(
+            "end timestamp must not be before or equal to start time".into(),
+        ));
     }
     // Half of what 64 bits hold, 146 years around 1970: leaves room for ranges, offsets and alignment.
     const MOST: i64 = i64::MAX / 2;
     for (name, value) in [("start", start_ns), ("end", end_ns)] {
         if !(-MOST..=MOST).contains(&value) {
-            return Err(QueryError::BadRequest(format!("{name} time {value} ns is outside of [-{MOST}, {MOST}]")));
+            return Err(QueryError::BadRequest(format!(
+                "{name} time {value} ns is outside of [-{MOST}, {MOST}]"
+            )));
         }
     }
     Ok(())
@@ -159,7 +171,10 @@ mod tests {
             direction: Direction::Backward,
         };
         let of = |r: &RangeRequest, align| {
-            let limits = QueryLimits { align_to_step: align, ..QueryLimits::default() };
+            let limits = QueryLimits {
+                align_to_step: align,
+                ..QueryLimits::default()
+            };
             Steps::of(r, &limits).map(|x| (x.first_ns / s, x.count))
         };
         assert_eq!(of(&request(7, 127, 60), true), Ok((0, 4)));
@@ -167,7 +182,9 @@ mod tests {
         assert_eq!(of(&request(-7, -7, 60), true), Ok((-60, 2)));
         assert_eq!(of(&request(60, 60, 60), true), Ok((60, 1)));
         assert!(of(&request(0, 11_000, 1), true).is_ok());
-        let Err(QueryError::Limit(text)) = of(&request(0, 11_001, 1), true) else { panic!("accepted") };
+        let Err(QueryError::Limit(text)) = of(&request(0, 11_001, 1), true) else {
+            panic!("accepted")
+        };
         assert!(text.contains("11,000 points"), "{text}");
         assert!(of(&request(0, 1, 0), true).is_err());
     }

@@ -25,9 +25,8 @@ impl Selector {
     /// Compiles matchers. In selectors regular expressions are anchored and `.` matches a newline.
     pub(crate) fn compile(matchers: &[Matcher]) -> Result<Self, QueryError> {
         let compile = |m: &Matcher| {
-            let regex = || {
-                compile_regex(&m.value, true, true).map_err(|e| QueryError::Parse(format!("parse error : {e}")))
-            };
+            let regex =
+                || compile_regex(&m.value, true, true).map_err(|e| QueryError::Parse(format!("parse error : {e}")));
             let test = match m.op {
                 MatchOp::Equal => Test::Equal(m.value.clone(), true),
                 MatchOp::NotEqual => Test::Equal(m.value.clone(), false),
@@ -84,7 +83,13 @@ impl SelectedSource {
         for &(id, stream) in &chosen {
             ids[(id - first_id) as usize] = stream;
         }
-        Self { source, arrival, ids, first_id, chosen: chosen.into_iter().map(|c| c.0).collect() }
+        Self {
+            source,
+            arrival,
+            ids,
+            first_id,
+            chosen: chosen.into_iter().map(|c| c.0).collect(),
+        }
     }
 
     /// The query's number of a stream of this source, or [`NOT_SELECTED`].
@@ -142,7 +147,10 @@ pub(crate) async fn select(
     count(&context.counters.streams, places.len());
     let streams = places
         .iter()
-        .map(|infos| SelectedStream { labels: infos[0].labels.clone(), duplicates: duplicates(infos) })
+        .map(|infos| SelectedStream {
+            labels: infos[0].labels.clone(),
+            duplicates: duplicates(infos),
+        })
         .collect();
     Ok(Selected { streams, sources })
 }
@@ -154,13 +162,19 @@ fn duplicates(infos: &[StreamInfo]) -> Option<TimeSpan> {
     let mut found: Option<TimeSpan> = None;
     let mut add = |span: TimeSpan| {
         let old = found.unwrap_or(span);
-        found = Some(TimeSpan { min_ns: old.min_ns.min(span.min_ns), max_ns: old.max_ns.max(span.max_ns) });
+        found = Some(TimeSpan {
+            min_ns: old.min_ns.min(span.min_ns),
+            max_ns: old.max_ns.max(span.max_ns),
+        });
     };
     infos.iter().filter_map(|i| i.duplicates).for_each(&mut add);
     let mut latest = i64::MIN;
     for (i, span) in spans.iter().enumerate() {
         if i > 0 && span.min_ns <= latest {
-            add(TimeSpan { min_ns: span.min_ns, max_ns: span.max_ns.min(latest) });
+            add(TimeSpan {
+                min_ns: span.min_ns,
+                max_ns: span.max_ns.min(latest),
+            });
         }
         latest = latest.max(span.max_ns);
     }
@@ -174,7 +188,14 @@ mod tests {
     fn info(min_ns: i64, max_ns: i64, duplicates: Option<(i64, i64)>) -> StreamInfo {
         let span = TimeSpan { min_ns, max_ns };
         let duplicates = duplicates.map(|(min_ns, max_ns)| TimeSpan { min_ns, max_ns });
-        StreamInfo { id: 1, labels: LabelSet::default(), span, rows: 1, bytes: 1, duplicates }
+        StreamInfo {
+            id: 1,
+            labels: LabelSet::default(),
+            span,
+            rows: 1,
+            bytes: 1,
+            duplicates,
+        }
     }
 
     #[test]
@@ -183,7 +204,10 @@ mod tests {
         assert_eq!(f(&[info(0, 10, None)]), None);
         assert_eq!(f(&[info(0, 10, None), info(11, 20, None)]), None);
         assert_eq!(f(&[info(0, 10, None), info(10, 20, None)]), Some((10, 10)));
-        assert_eq!(f(&[info(0, 100, None), info(10, 20, None), info(30, 40, None)]), Some((10, 40)));
+        assert_eq!(
+            f(&[info(0, 100, None), info(10, 20, None), info(30, 40, None)]),
+            Some((10, 40))
+        );
         assert_eq!(f(&[info(5, 9, Some((6, 7)))]), Some((6, 7)));
         assert_eq!(f(&[info(5, 9, Some((6, 7))), info(9, 12, None)]), Some((6, 9)));
     }

@@ -40,6 +40,14 @@ pub enum Error {
         /// Format that is understood.
         known: u64,
     },
+    /// An object that is well-formed but uses what this version can't read.
+    #[error("object {object}: {message}")]
+    Unsupported {
+        /// Key of the object.
+        object: String,
+        /// What it uses.
+        message: String,
+    },
     /// A key or tenant that the store's rules forbid.
     #[error("{0}")]
     Invalid(String),
@@ -56,6 +64,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// An error of the format's reader, met in an object.
+    pub fn in_object(key: &str, error: timberline_dataobj::Error) -> Self {
+        let object = key.to_owned();
+        match error {
+            timberline_dataobj::Error::Corrupt(damage) => Self::Corrupt {
+                object,
+                section: damage.section.map_or("header".into(), |section| format!("section {section}")),
+                offset: damage.offset,
+                message: damage.reason,
+            },
+            other => Self::Unsupported { object, message: other.to_string() },
+        }
+    }
+
     /// An input or output error; a full disk becomes [`Error::OutOfSpace`], an absent file [`Error::NotFound`].
     pub fn io(action: &'static str, key: &str, error: &std::io::Error) -> Self {
         match error.kind() {

@@ -4,13 +4,14 @@
 pub mod catalog;
 mod error;
 mod local;
-mod ranges;
+pub mod object;
 pub mod source;
 mod store;
 mod tenant;
 
 pub use catalog::{Catalog, CatalogOptions, CatalogSnapshot, Commit, ObjectMeta};
 pub use error::Error;
-pub use source::{Keys, MetadataColumn, RowSource, RunInfo, Selection, SourceProvider, StreamInfo, TimeSpan};
+pub use object::{ObjectSource, SourceCache, catalog_sources};
+pub use source::{Keys, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, SourceProvider, StreamInfo, TimeSpan};
 pub use store::{ListedObject, Store, StoreCounters, Versioned};
 pub use tenant::TenantId;

@@ -79,6 +79,19 @@ pub struct MetadataColumn {
     pub values: BinaryArray,
 }
 
+/// What was read through one handle of a source, for a query's statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanStats {
+    /// Objects whose metadata had to be read; it was cached for the others.
+    pub objects_opened: u64,
+    /// Column pages read from the store or from an object that is held whole.
+    pub pages_fetched: u64,
+    /// Their bytes as stored.
+    pub bytes_fetched: u64,
+    /// Bytes of decoded pages after decompression.
+    pub bytes_decompressed: u64,
+}
+
 /// A source of rows of one tenant. Rows never change once the source is handed out.
 ///
 /// Rows within a run are in the source's own order; rows of one stream with equal timestamps are ordered so that

@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::local::LocalFolder;
-use crate::ranges::{CoalesceOptions, assemble, coalesce};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
@@ -14,9 +13,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use timberline_dataobj::{CoalesceOptions, coalesce, scatter};
 
-/// Reads of one call that are under way at once (dataobj-format.md 12.4).
-const PARALLEL_READS: usize = 10;
+/// In a folder a request costs some microseconds, so that only what all but touches is read together, and nothing is cut.
+const LOCAL_COALESCE: CoalesceOptions =
+    CoalesceOptions { max_gap_bytes: 16 << 10, max_fetch_bytes: 8 << 20, min_fetch_bytes: 1 << 20, parallelism: 1 };
 
 /// A place where objects are kept: a folder, memory, or a bucket. Cheap to clone.
 ///
@@ -113,7 +114,10 @@ impl Store {
     }
 
     fn with(backend: Arc<dyn ObjectStore>, kind: Kind) -> Self {
-        let coalesce = CoalesceOptions::default();
+        let coalesce = match kind {
+            Kind::Other => CoalesceOptions::default(),
+            Kind::Folder(_) | Kind::ReadOnlyFolder => LOCAL_COALESCE,
+        };
         Self(Arc::new(Inner {
             backend,
             kind,
@@ -229,7 +233,7 @@ impl Store {
         } else {
             let read = |range| self.0.backend.get_range(&path, range);
             futures::stream::iter(wanted.iter().cloned().map(read))
-                .buffered(PARALLEL_READS)
+                .buffered(self.0.coalesce.parallelism)
                 .try_collect()
                 .await
         };
@@ -240,7 +244,7 @@ impl Store {
         for bytes in &fetched {
             self.count_get(bytes.len());
         }
-        assemble(ranges, &wanted, &fetched).ok_or_else(|| truncated(key, ranges))
+        scatter(ranges, &fetches, &fetched).ok_or_else(|| truncated(key, ranges))
     }
 
     /// Tells an object that is too short from a store that failed.

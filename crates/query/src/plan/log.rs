@@ -22,11 +22,21 @@ pub(crate) async fn plan_log(
         return Ok(None);
     }
     // The start is included, the end is not.
-    let span = TimeSpan { min_ns: request.start_ns, max_ns: request.end_ns - 1 };
+    let span = TimeSpan {
+        min_ns: request.start_ns,
+        max_ns: request.end_ns - 1,
+    };
     let direction: Direction = request.direction;
     // With an interval any line may turn out to be needed.
     let bound = (request.interval_ns == 0).then(|| Arc::new(TimeBound::new(direction)));
-    let scan = planner.scan(log, &Wants::All, span, direction, ScanOutput::Entries, bound.clone()).await?;
+    let scan = planner
+        .scan(log, &Wants::All, span, direction, ScanOutput::Entries, bound.clone())
+        .await?;
     let gathered = Arc::new(CoalescePartitionsExec::new(scan));
-    Ok(Some(Arc::new(FirstLinesExec::new(gathered, request, bound, planner.context.clone()))))
+    Ok(Some(Arc::new(FirstLinesExec::new(
+        gathered,
+        request,
+        bound,
+        planner.context.clone(),
+    ))))
 }

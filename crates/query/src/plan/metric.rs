@@ -54,9 +54,9 @@ async fn plan_vector(
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
     match plan_metric(planner, expr, steps).await? {
         Metric::Vector(plan) => Ok(plan),
-        Metric::Scalar(value) => {
-            Err(QueryError::BadRequest(format!("parse error : expected a vector, found the number {value}")))
-        }
+        Metric::Scalar(value) => Err(QueryError::BadRequest(format!(
+            "parse error : expected a vector, found the number {value}"
+        ))),
     }
 }
 
@@ -67,14 +67,25 @@ fn own_labels(range: &RangeAggregation) -> SeriesLabels {
 
 /// `sum` directly over a function that adds up is one aggregation: series are grouped where samples are made, so that the parsers extract
 /// nothing else, and do not run at all if no label is left (logql.md 11, skipped parsers).
-fn summed<'a>(aggregation: &'a VectorAggregation) -> Option<(&'a RangeAggregation, SeriesLabels)> {
-    let (VectorOp::Sum, MetricExpr::Range(range)) = (aggregation.op, aggregation.inner.as_ref()) else { return None };
-    let adds_up = matches!(range.op, RangeOp::CountOverTime | RangeOp::Rate | RangeOp::BytesOverTime | RangeOp::BytesRate);
+fn summed(aggregation: &VectorAggregation) -> Option<(&RangeAggregation, SeriesLabels)> {
+    let (VectorOp::Sum, MetricExpr::Range(range)) = (aggregation.op, aggregation.inner.as_ref()) else {
+        return None;
+    };
+    let adds_up = matches!(
+        range.op,
+        RangeOp::CountOverTime | RangeOp::Rate | RangeOp::BytesOverTime | RangeOp::BytesRate
+    );
     if !adds_up || range.unwrap.is_some() || range.grouping.is_some() {
         return None;
     }
-    let none = Grouping { without: false, labels: vec![] };
-    Some((range, SeriesLabels::Grouped(aggregation.grouping.clone().unwrap_or(none))))
+    let none = Grouping {
+        without: false,
+        labels: vec![],
+    };
+    Some((
+        range,
+        SeriesLabels::Grouped(aggregation.grouping.clone().unwrap_or(none)),
+    ))
 }
 
 async fn plan_range(
@@ -91,10 +102,12 @@ async fn plan_range(
         RangeOp::Rate => (RangeFunction::EntriesPerSecond, SampleValue::One),
         RangeOp::BytesOverTime => (RangeFunction::Amount, SampleValue::LineBytes),
         RangeOp::BytesRate => (RangeFunction::AmountPerSecond, SampleValue::LineBytes),
-        other => return Err(not_evaluated(other)),
+        other => return Err(not_evaluated(other.name())),
     };
     if range.range_ns <= 0 {
-        return Err(QueryError::BadRequest("the range of a range aggregation must be longer than 0".into()));
+        return Err(QueryError::BadRequest(
+            "the range of a range aggregation must be longer than 0".into(),
+        ));
     }
     let wants = match &labels {
         SeriesLabels::Grouped(grouping) if !grouping.without => Wants::Only(grouping.labels.clone()),
@@ -102,8 +115,16 @@ async fn plan_range(
     };
     let grid = Grid::new(steps, range.range_ns, range.offset_ns);
     let output = ScanOutput::Samples(value, labels);
-    let scan = planner.scan(&range.log, &wants, grid.span(), Direction::Backward, output, None).await?;
-    Ok(RangeExec::plan(scan, grid, function, range.range_ns, planner.context.clone()))
+    let scan = planner
+        .scan(&range.log, &wants, grid.span(), Direction::Backward, output, None)
+        .await?;
+    Ok(RangeExec::plan(
+        scan,
+        grid,
+        function,
+        range.range_ns,
+        planner.context.clone(),
+    ))
 }
 
 async fn plan_aggregation(
@@ -112,7 +133,7 @@ async fn plan_aggregation(
     steps: Steps,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
     if aggregation.op == VectorOp::ApproxTopk {
-        return Err(not_evaluated(aggregation.op));
+        return Err(not_evaluated(aggregation.op.name()));
     }
     if let Some((range, labels)) = summed(aggregation) {
         return plan_range(planner, range, steps, labels).await;
@@ -135,15 +156,29 @@ async fn plan_binary(planner: &Planner<'_>, binary: &Binary, steps: Steps) -> Re
     let plan = match (left, right) {
         (Metric::Scalar(left), Metric::Scalar(right)) => return Ok(Metric::Scalar(apply(op, left, right))),
         (Metric::Scalar(number), Metric::Vector(vector)) => {
-            let function = ScalarBinary { op, return_bool, number, number_side: Side::Left };
+            let function = ScalarBinary {
+                op,
+                return_bool,
+                number,
+                number_side: Side::Left,
+            };
             VectorExec::plan(function, vec![vector], context)
         }
         (Metric::Vector(vector), Metric::Scalar(number)) => {
-            let function = ScalarBinary { op, return_bool, number, number_side: Side::Right };
+            let function = ScalarBinary {
+                op,
+                return_bool,
+                number,
+                number_side: Side::Right,
+            };
             VectorExec::plan(function, vec![vector], context)
         }
         (Metric::Vector(left), Metric::Vector(right)) => {
-            let function = VectorBinary { op, return_bool, matching: binary.matching.clone() };
+            let function = VectorBinary {
+                op,
+                return_bool,
+                matching: binary.matching.clone(),
+            };
             VectorExec::plan(function, vec![left, right], context)
         }
     };
@@ -167,5 +202,7 @@ async fn plan_replace(
 }
 
 fn not_evaluated(part: impl std::fmt::Display) -> QueryError {
-    QueryError::NotSupported(format!("{part} is part of LogQL, but this version does not evaluate it yet"))
+    QueryError::NotSupported(format!(
+        "{part} is part of LogQL, but this version does not evaluate it yet"
+    ))
 }

@@ -1,9 +1,9 @@
 //! Range aggregation as two DataFusion operators: one per partition turns samples into partial states of cells, one merges the states of all
 //! partitions and slides the windows.
 
+use super::Grid;
 use super::sliding::{Merge, Sliding};
 use super::totals::Totals;
-use super::Grid;
 use crate::context::QueryContext;
 use crate::node::{column, only_child, operator, properties, schema};
 use crate::vector::points_schema;
@@ -79,7 +79,13 @@ impl RangeExec {
             Half::Partial => (states_schema(), input.output_partitioning().partition_count()),
             Half::Final { .. } => (points_schema(), 1),
         };
-        Self { half, grid, context, input, properties: properties(schema, partitions) }
+        Self {
+            half,
+            grid,
+            context,
+            input,
+            properties: properties(schema, partitions),
+        }
     }
 
     fn run(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -99,7 +105,10 @@ impl RangeExec {
                 Half::Final { function, range_ns } => cells.into_points(&grid, function, range_ns),
             }
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), futures::stream::once(batch))))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            futures::stream::once(batch),
+        )))
     }
 }
 
@@ -112,13 +121,9 @@ impl std::fmt::Debug for RangeExec {
 operator!(
     RangeExec,
     "RangeExec",
-    children: |this: &'_ Self| vec![&this.input],
-    describe: |this: &Self| format!("{this:?}"),
-    with_children: |this: &Self, children: Vec<Arc<dyn ExecutionPlan>>| {
-        let child = only_child(children)?;
-        Ok(Arc::new(Self::new(this.half, this.grid, this.context.clone(), child)) as Arc<dyn ExecutionPlan>)
-    },
-    execute: |this: &Self, partition: usize, task: Arc<TaskContext>| this.run(partition, task)
+    children: this => vec![&this.input],
+    with_children: (this, children) => Self::new(this.half, this.grid, this.context.clone(), only_child(children)?),
+    execute: (this, partition, task) => this.run(partition, task)
 );
 
 /// Partial states on their way from one half to the other.
@@ -175,7 +180,10 @@ impl Cells {
                 _ => self.slot((series, cell)),
             };
             last = Some(((series, cell), slot));
-            self.totals[slot].merge(&Totals { entries: 1, amount: amount as u64 });
+            self.totals[slot].merge(&Totals {
+                entries: 1,
+                amount: amount as u64,
+            });
         }
         Ok(())
     }
@@ -187,7 +195,10 @@ impl Cells {
         let amounts = column::<UInt64Array>(batch, 3)?.values();
         for row in 0..batch.num_rows() {
             let slot = self.slot((series[row], cells[row]));
-            self.totals[slot].merge(&Totals { entries: entries[row], amount: amounts[row] });
+            self.totals[slot].merge(&Totals {
+                entries: entries[row],
+                amount: amounts[row],
+            });
         }
         Ok(())
     }

@@ -43,7 +43,10 @@ impl Grid {
     /// The times of all samples that fall into a window or between two.
     pub(crate) fn span(&self) -> TimeSpan {
         let last = self.steps.time_ns(self.steps.count - 1).saturating_sub(self.offset_ns);
-        TimeSpan { min_ns: self.base_ns.saturating_add(1), max_ns: last }
+        TimeSpan {
+            min_ns: self.base_ns.saturating_add(1),
+            max_ns: last,
+        }
     }
 
     /// Number of windows.

@@ -20,7 +20,11 @@ pub(crate) struct Sliding<S> {
 
 impl<S: Merge> Sliding<S> {
     pub(crate) fn new() -> Self {
-        Self { front: Vec::new(), back: VecDeque::new(), back_total: None }
+        Self {
+            front: Vec::new(),
+            back: VecDeque::new(),
+            back_total: None,
+        }
     }
 
     /// Adds a cell; cells come in ascending order.

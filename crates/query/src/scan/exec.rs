@@ -8,7 +8,6 @@ use crate::context::QueryContext;
 use crate::node::{operator, properties};
 use crate::select::{SelectedSource, SelectedStream};
 use datafusion_common::{DataFusionError, Result};
-use datafusion_execution::TaskContext;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{ExecutionPlan, PlanProperties, SendableRecordBatchStream};
 use std::sync::Arc;
@@ -43,13 +42,10 @@ impl LogScanExec {
     pub(crate) fn new(spec: ScanSpec, partitions: usize) -> Self {
         let partitions = partitions.min(spec.queue.len()).max(1);
         let properties = properties(spec.output.schema(), partitions);
-        Self { spec: Arc::new(spec), properties }
-    }
-
-    fn describe(&self) -> String {
-        let spec = &self.spec;
-        let (sources, streams, runs) = (spec.sources.len(), spec.streams.len(), spec.queue.len());
-        format!("LogScanExec: sources={sources} streams={streams} runs={runs} output={:?}", spec.output)
+        Self {
+            spec: Arc::new(spec),
+            properties,
+        }
     }
 
     fn run(&self) -> Result<SendableRecordBatchStream> {
@@ -58,23 +54,29 @@ impl LogScanExec {
             let batch = worker.next_batch().await.map_err(DataFusionError::from)?;
             Ok(batch.map(|batch| (batch, worker)))
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.spec.output.schema(), batches)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.spec.output.schema(),
+            batches,
+        )))
     }
 }
 
 impl std::fmt::Debug for LogScanExec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.describe())
+        let spec = &self.spec;
+        let (sources, streams, runs) = (spec.sources.len(), spec.streams.len(), spec.queue.len());
+        write!(
+            f,
+            "LogScanExec: sources={sources} streams={streams} runs={runs} output={:?}",
+            spec.output
+        )
     }
 }
 
 operator!(
     LogScanExec,
     "LogScanExec",
-    children: |_: &Self| Vec::new(),
-    describe: |this: &Self| this.describe(),
-    with_children: |this: &Self, _: Vec<Arc<dyn ExecutionPlan>>| {
-        Ok(Arc::new(Self { spec: this.spec.clone(), properties: this.properties.clone() }) as Arc<dyn ExecutionPlan>)
-    },
-    execute: |this: &Self, _: usize, _: Arc<TaskContext>| this.run()
+    children: _this => Vec::new(),
+    with_children: (this, _children) => Self { spec: this.spec.clone(), properties: this.properties.clone() },
+    execute: (this, _partition, _task) => this.run()
 );

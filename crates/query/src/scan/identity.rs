@@ -4,7 +4,6 @@
 use crate::select::SelectedStream;
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::hash::BuildHasher;
 
 /// Entries seen so far, by stream; shared by all partitions. Only entries in spans that sources share come here.
 #[derive(Debug)]
@@ -21,7 +20,10 @@ impl SeenEntries {
             return None;
         }
         let hashers = [ahash::RandomState::new(), ahash::RandomState::new()];
-        Some(Self { streams: streams.iter().map(|_| Mutex::default()).collect(), hashers })
+        Some(Self {
+            streams: streams.iter().map(|_| Mutex::default()).collect(),
+            hashers,
+        })
     }
 
     /// Remembers an entry; false if it was seen before. `metadata` is sorted by name.

@@ -10,6 +10,6 @@ mod queue;
 mod worker;
 
 pub(crate) use exec::{LogScanExec, ScanSpec};
-pub(crate) use output::{EntryColumns, ScanOutput, SampleValue, SeriesLabels};
 pub(crate) use identity::SeenEntries;
+pub(crate) use output::{EntryColumns, SampleValue, ScanOutput, SeriesLabels};
 pub(crate) use queue::{RunQueue, TimeBound};

@@ -1,15 +1,15 @@
 //! What the scan hands on for each entry that passed the pipeline: a log line, or a sample for a range aggregation.
 
+use crate::QueryError;
 use crate::context::{KeyCache, QueryContext};
 use crate::node::schema;
-use crate::QueryError;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::Result;
 use std::sync::Arc;
 use timberline_logql::ast::Grouping;
-use timberline_logql::pipeline::{Processed, decode_labels_key};
+use timberline_logql::pipeline::{GroupLabels, Processed, decode_group_key, decode_labels_key};
 
 /// Positions of the columns of log lines.
 pub(crate) struct EntryColumns;
@@ -44,6 +44,14 @@ pub(crate) enum SeriesLabels {
 }
 
 impl SeriesLabels {
+    fn compile(&self) -> GroupLabels {
+        match self {
+            SeriesLabels::All => GroupLabels::all(),
+            SeriesLabels::Grouped(g) if g.without => GroupLabels::without(g.labels.iter().map(String::as_str)),
+            SeriesLabels::Grouped(g) => GroupLabels::by(g.labels.iter().map(String::as_str)),
+        }
+    }
+
     /// True if entries with errors are series of their own instead of failing the query (logql.md 11).
     fn shows_errors(&self) -> bool {
         matches!(self, SeriesLabels::Grouped(g) if !g.without && g.labels.iter().any(|l| l == "__error__"))
@@ -94,11 +102,20 @@ pub(crate) struct OutputBuilder {
     lines: BinaryBuilder,
     key: Vec<u8>,
     cache: KeyCache,
+    /// Labels of a series.
+    group: GroupLabels,
+    shows_errors: bool,
 }
 
 impl OutputBuilder {
     pub(crate) fn new(output: ScanOutput, context: Arc<QueryContext>) -> Self {
+        let (group, shows_errors) = match &output {
+            ScanOutput::Samples(_, labels) => (labels.compile(), labels.shows_errors()),
+            ScanOutput::Entries => (GroupLabels::all(), true),
+        };
         Self {
+            group,
+            shows_errors,
             output,
             context,
             timestamps: Vec::new(),
@@ -125,16 +142,13 @@ impl OutputBuilder {
                 let (key, table) = (&self.key, &self.context.entry_labels);
                 self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))
             }
-            ScanOutput::Samples(_, labels) => {
-                if entry.has_error() && !labels.shows_errors() {
+            ScanOutput::Samples(..) => {
+                if !self.shows_errors && entry.has_error() {
                     return Err(pipeline_error(entry));
                 }
-                match labels {
-                    SeriesLabels::All => entry.labels_key(&mut self.key),
-                    SeriesLabels::Grouped(grouping) => entry.group_key(grouping, &mut self.key),
-                }
+                entry.group_key(&self.group, &mut self.key);
                 let (key, table) = (&self.key, &self.context.series);
-                self.cache.get(key, || table.intern(decode_labels_key(key).merged()))
+                self.cache.get(key, || table.intern(decode_group_key(key)))
             }
         };
         self.push_known(timestamp_ns, arrival, number, entry.line);

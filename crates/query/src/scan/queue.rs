@@ -47,7 +47,12 @@ impl RunQueue {
                 } else if !selected.any_between(info.streams) {
                     count(&counters.runs_skipped_by_stream, 1);
                 } else {
-                    tasks.push(RunTask { source: index, run, first_row, info: *info });
+                    tasks.push(RunTask {
+                        source: index,
+                        run,
+                        first_row,
+                        info: *info,
+                    });
                 }
                 first_row += info.rows as u64;
             }
@@ -56,7 +61,10 @@ impl RunQueue {
             Direction::Backward => tasks.sort_by_key(|t| std::cmp::Reverse(t.info.span.max_ns)),
             Direction::Forward => tasks.sort_by_key(|t| t.info.span.min_ns),
         }
-        Ok(Self { tasks, next: AtomicUsize::new(0) })
+        Ok(Self {
+            tasks,
+            next: AtomicUsize::new(0),
+        })
     }
 
     /// The next run.
@@ -85,7 +93,10 @@ impl TimeBound {
             Direction::Backward => i64::MIN,
             Direction::Forward => i64::MAX,
         };
-        Self { direction, worst_ns: AtomicI64::new(worst) }
+        Self {
+            direction,
+            worst_ns: AtomicI64::new(worst),
+        }
     }
 
     /// From now on, lines behind `timestamp_ns` are of no use.
@@ -106,8 +117,14 @@ impl TimeBound {
     pub(crate) fn clip(&self, span: TimeSpan) -> TimeSpan {
         let worst = self.worst_ns.load(Relaxed);
         match self.direction {
-            Direction::Backward => TimeSpan { min_ns: span.min_ns.max(worst), ..span },
-            Direction::Forward => TimeSpan { max_ns: span.max_ns.min(worst), ..span },
+            Direction::Backward => TimeSpan {
+                min_ns: span.min_ns.max(worst),
+                ..span
+            },
+            Direction::Forward => TimeSpan {
+                max_ns: span.max_ns.min(worst),
+                ..span
+            },
         }
     }
 }

@@ -32,7 +32,14 @@ impl Worker {
         let runner = Runner::new(spec.pipeline.clone());
         let output = OutputBuilder::new(spec.output.clone(), spec.context.clone());
         let series = vec![NOT_SELECTED; spec.streams.len()];
-        Self { spec, runner, output, current: NOT_SELECTED, series, rows: Vec::new() }
+        Self {
+            spec,
+            runner,
+            output,
+            current: NOT_SELECTED,
+            series,
+            rows: Vec::new(),
+        }
     }
 
     /// The next entries; `None` when all runs are read.
@@ -74,7 +81,10 @@ impl Worker {
         // Positions in `rows`, and so in `lines`, that are left.
         let mut kept: Vec<u32> = Vec::new();
         if !rows.is_empty() && reads_line {
-            let column = selected.source.lines(task.run, &selection(&rows, keys.streams.len())).await?;
+            let column = selected
+                .source
+                .lines(task.run, &selection(&rows, keys.streams.len()))
+                .await?;
             count(&counters.lines_decoded, column.len());
             count(&counters.bytes_processed, column.value_data().len());
             if !filters.is_empty() {
@@ -92,7 +102,11 @@ impl Worker {
         let mut metadata = Vec::new();
         if !rows.is_empty() {
             // To tell whether two entries are the same takes all their metadata.
-            let names = if may_repeat { None } else { spec.pipeline.metadata_names() };
+            let names = if may_repeat {
+                None
+            } else {
+                spec.pipeline.metadata_names()
+            };
             if names.as_ref().is_none_or(|names| !names.is_empty()) {
                 let selection = selection(&rows, keys.streams.len());
                 metadata = selected.source.metadata(task.run, &selection, names.as_deref()).await?;
@@ -101,7 +115,10 @@ impl Worker {
                 count(&counters.metadata_bytes_processed, bytes);
             }
             let filtered = !filters.is_empty();
-            let lines = Lines { column: lines.as_ref(), kept: filtered.then_some(kept.as_slice()) };
+            let lines = Lines {
+                column: lines.as_ref(),
+                kept: filtered.then_some(kept.as_slice()),
+            };
             self.run_pipeline(spec, task, &keys, &rows, &lines, &metadata)?;
         }
         self.rows = rows;
@@ -135,7 +152,11 @@ impl Worker {
                     pairs.push((&column.name, column.values.value(position)));
                 }
             }
-            let known = if one_series_per_stream { self.series[stream as usize] } else { NOT_SELECTED };
+            let known = if one_series_per_stream {
+                self.series[stream as usize]
+            } else {
+                NOT_SELECTED
+            };
             let arrival = arrival(selected.arrival, task.first_row + u64::from(row), newest_first);
             let repeat = |seen: &super::identity::SeenEntries| {
                 let within = spec.streams[stream as usize].duplicates;
@@ -155,7 +176,9 @@ impl Worker {
                 self.runner.start_stream(&spec.streams[stream as usize].labels);
                 self.current = stream;
             }
-            let Some(entry) = self.runner.process(timestamp_ns, line, &pairs, true) else { continue };
+            let Some(entry) = self.runner.process(timestamp_ns, line, &pairs, true) else {
+                continue;
+            };
             if spec.seen.as_ref().is_some_and(repeat) {
                 repeated += 1;
                 continue;
@@ -192,7 +215,11 @@ fn choose_rows(spec: &ScanSpec, source: &SelectedSource, keys: &Keys, span: Time
 
 /// Rows of a run as a selection.
 fn selection(rows: &[u32], run_rows: usize) -> Selection {
-    if rows.len() == run_rows { Selection::All } else { Selection::Rows(rows.to_vec()) }
+    if rows.len() == run_rows {
+        Selection::All
+    } else {
+        Selection::Rows(rows.to_vec())
+    }
 }
 
 /// A number that is larger for entries that arrived later: sources in order of arrival, rows within.

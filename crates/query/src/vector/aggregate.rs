@@ -22,7 +22,9 @@ impl VectorFunction for Aggregate {
         let mut out = Points::default();
         for input in inputs {
             let group = |&(series, _): &(u32, _)| {
-                context.series.intern(group_labels(&context.series.get(series), self.grouping.as_ref()))
+                context
+                    .series
+                    .intern(group_labels(&context.series.get(series), self.grouping.as_ref()))
             };
             let groups: Vec<u32> = input.series.iter().map(group).collect();
             match self.op {
@@ -53,7 +55,11 @@ impl Aggregate {
     /// The k largest or smallest of each group, chosen afresh at every time; they keep all their labels.
     fn select(&self, input: &Points, groups: &[u32], context: &QueryContext, out: &mut Points) {
         let labels: Vec<LabelSet> = input.series.iter().map(|s| context.series.get(s.0)).collect();
-        for (_, mut present) in input.by_time().into_iter().map(|(t, p)| (t, p.into_iter().map(|(i, v)| (i, t, v)).collect::<Vec<_>>())) {
+        for (_, mut present) in input
+            .by_time()
+            .into_iter()
+            .map(|(t, p)| (t, p.into_iter().map(|(i, v)| (i, t, v)).collect::<Vec<_>>()))
+        {
             // By group, then best first, NaN last; equal values in order of their labels, so that the choice does not depend on the plan.
             present.sort_by(|a, b| {
                 let by_value = match self.op {
@@ -61,7 +67,11 @@ impl Aggregate {
                     _ => compare(b.2, a.2),
                 };
                 let nan_last = a.2.is_nan().cmp(&b.2.is_nan());
-                groups[a.0].cmp(&groups[b.0]).then(nan_last).then(by_value).then_with(|| labels[a.0].cmp(&labels[b.0]))
+                groups[a.0]
+                    .cmp(&groups[b.0])
+                    .then(nan_last)
+                    .then(by_value)
+                    .then_with(|| labels[a.0].cmp(&labels[b.0]))
             });
             let (mut group, mut taken) = (None, 0);
             for (index, time_ns, value) in present {
@@ -100,7 +110,9 @@ fn compare(a: f64, b: f64) -> Ordering {
 
 /// The labels of a group: `by` keeps those that exist, `without` the others, no grouping none.
 pub(crate) fn group_labels(labels: &LabelSet, grouping: Option<&Grouping>) -> LabelSet {
-    let Some(grouping) = grouping else { return LabelSet::default() };
+    let Some(grouping) = grouping else {
+        return LabelSet::default();
+    };
     let keep = |&(name, _): &(&str, &str)| grouping.labels.iter().any(|l| l == name) != grouping.without;
     LabelSet::from_pairs(labels.iter().filter(keep))
 }

@@ -18,8 +18,9 @@ pub(crate) struct VectorBinary {
 
 impl VectorFunction for VectorBinary {
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
-        let [left, right]: [Points; 2] =
-            inputs.try_into().map_err(|_| QueryError::Internal("bug: a binary operator has two operands".into()))?;
+        let [left, right]: [Points; 2] = inputs
+            .try_into()
+            .map_err(|_| QueryError::Internal("bug: a binary operator has two operands".into()))?;
         let (left, right) = (Operand::new(left, self, context), Operand::new(right, self, context));
         match self.op {
             BinaryOp::And | BinaryOp::Or | BinaryOp::Unless => Ok(self.set_operation(&left, &right)),
@@ -41,7 +42,11 @@ impl Operand {
         let group = |&(series, _): &(u32, _)| context.series.intern(binary.match_labels(&context.series.get(series)));
         let groups = points.series.iter().map(group).collect();
         let by_time = points.by_time();
-        Self { points, groups, by_time }
+        Self {
+            points,
+            groups,
+            by_time,
+        }
     }
 
     /// The series present at a time, if any; times are asked for in ascending order.
@@ -69,7 +74,9 @@ type Present = HashMap<u32, (usize, f64), ahash::RandomState>;
 impl VectorBinary {
     /// The labels by which a series is matched.
     fn match_labels(&self, labels: &LabelSet) -> LabelSet {
-        let Some(matching) = &self.matching else { return labels.clone() };
+        let Some(matching) = &self.matching else {
+            return labels.clone();
+        };
         let keep = |&(name, _): &(&str, &str)| matching.labels.iter().any(|l| l == name) == matching.on;
         LabelSet::from_pairs(labels.iter().filter(keep))
     }
@@ -131,9 +138,12 @@ impl VectorBinary {
             }
             for &(index, value) in manys {
                 let group = many.groups[index];
-                let Some(&(one_index, one_value)) = ones.get(&group) else { continue };
+                let Some(&(one_index, one_value)) = ones.get(&group) else {
+                    continue;
+                };
                 if many_side.is_none() && matched.insert(group, (index, value)).is_some() {
-                    let text = "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)";
+                    let text =
+                        "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)";
                     return Err(QueryError::BadRequest(text.into()));
                 }
                 let (left_value, right_value) = match many_side {
@@ -165,7 +175,9 @@ impl VectorBinary {
     /// The labels of a result: those matched on, or the left ones without the ignored; with `group_left` or `group_right`
     /// those of the many side and the included ones of the other.
     fn result_labels(&self, many: &LabelSet, one: &LabelSet) -> LabelSet {
-        let Some(group) = self.matching.as_ref().and_then(|m| m.group.as_ref()) else { return self.match_labels(many) };
+        let Some(group) = self.matching.as_ref().and_then(|m| m.group.as_ref()) else {
+            return self.match_labels(many);
+        };
         let included = |name: &str| group.include.iter().any(|l| l == name);
         let kept = many.iter().filter(|(name, _)| !included(name));
         let copied = one.iter().filter(|(name, value)| included(name) && !value.is_empty());

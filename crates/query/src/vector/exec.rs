@@ -37,11 +37,20 @@ impl VectorExec {
     }
 
     fn new(function: Arc<dyn VectorFunction>, inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<QueryContext>) -> Self {
-        Self { function, inputs, context, properties: properties(points_schema(), 1) }
+        Self {
+            function,
+            inputs,
+            context,
+            properties: properties(points_schema(), 1),
+        }
     }
 
     fn run(&self, task: &Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let streams: Vec<_> = self.inputs.iter().map(|input| input.execute(0, task.clone())).collect::<Result<_>>()?;
+        let streams: Vec<_> = self
+            .inputs
+            .iter()
+            .map(|input| input.execute(0, task.clone()))
+            .collect::<Result<_>>()?;
         let (function, context) = (self.function.clone(), self.context.clone());
         let batch = async move {
             let gather = |mut stream: SendableRecordBatchStream| async move {
@@ -56,7 +65,10 @@ impl VectorExec {
             context.check_series(points.series.len())?;
             points.into_batch()
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(points_schema(), futures::stream::once(batch))))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            points_schema(),
+            futures::stream::once(batch),
+        )))
     }
 }
 
@@ -69,10 +81,7 @@ impl Debug for VectorExec {
 operator!(
     VectorExec,
     "VectorExec",
-    children: |this: &'_ Self| this.inputs.iter().collect(),
-    describe: |this: &Self| format!("{this:?}"),
-    with_children: |this: &Self, children: Vec<Arc<dyn ExecutionPlan>>| {
-        Ok(Arc::new(Self::new(this.function.clone(), children, this.context.clone())) as Arc<dyn ExecutionPlan>)
-    },
-    execute: |this: &Self, _: usize, task: Arc<TaskContext>| this.run(&task)
+    children: this => this.inputs.iter().collect(),
+    with_children: (this, children) => Self::new(this.function.clone(), children, this.context.clone()),
+    execute: (this, _partition, task) => this.run(&task)
 );

@@ -9,7 +9,11 @@ use std::sync::Arc;
 
 /// Series number, evaluation time in nanoseconds, value.
 pub(crate) fn points_schema() -> SchemaRef {
-    schema(&[("series", DataType::UInt32), ("time", DataType::Int64), ("value", DataType::Float64)])
+    schema(&[
+        ("series", DataType::UInt32),
+        ("time", DataType::Int64),
+        ("value", DataType::Float64),
+    ])
 }
 
 /// Series and their points in order of time. A series appears once.

@@ -1,0 +1,119 @@
+//! Objects written by Loki (and one by an independent writer) decode to exactly what Loki's own readers report.
+
+mod common;
+
+use common::*;
+use timberline_dataobj::*;
+
+#[test]
+fn every_fixture_decodes_to_its_description() {
+    for stem in FIXTURES {
+        let got = object_json(&fixture_object(stem)).unwrap();
+        let mut want = fixture_json(stem);
+        let keys: Vec<String> = got.as_object().unwrap().keys().cloned().collect();
+        want.as_object_mut().unwrap().retain(|key, _| keys.contains(key));
+        assert_same(&got, &want, stem);
+    }
+}
+
+#[test]
+fn object_keys_are_those_of_the_bucket() {
+    for stem in FIXTURES {
+        let json = fixture_json(stem);
+        let Some(key) = json.get("object_key").and_then(|key| key.as_str()) else {
+            continue;
+        };
+        if let Some(digest) = key.strip_prefix("objects/").or(key.strip_prefix("indexes/")) {
+            assert_eq!(object_key(&fixture_object(stem)), digest.replace('/', ""), "{stem}");
+        }
+    }
+}
+
+#[test]
+fn the_header_can_be_read_in_steps() {
+    let object = fixture_object("logs-one-record");
+    let needs = |prefix: usize| match ObjectLayout::parse(&object[..prefix]).unwrap() {
+        Parsed::NeedBytes(bytes) => Some(bytes),
+        Parsed::Complete(_) => None,
+    };
+    assert_eq!(needs(0), Some(8));
+    assert_eq!(needs(7), Some(8));
+    assert_eq!(needs(8), Some(137));
+    assert_eq!(needs(136), Some(137));
+    assert_eq!(needs(137), None);
+}
+
+#[test]
+fn foreign_and_future_objects_are_refused_by_name() {
+    let object = fixture_object("logs-one-record");
+    let refused = |at: usize, bytes: &[u8]| {
+        let mut object = object.clone();
+        object[at..at + bytes.len()].copy_from_slice(bytes);
+        ObjectLayout::parse(&object).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(0, b"THOR"),
+        "unsupported: object with magic THOR: a retired format that kept its metadata at the end"
+    );
+    assert!(refused(0, b"PAR1").starts_with("corrupt: header, offset 0: starts with"));
+    assert_eq!(
+        refused(8, &[2]),
+        "unsupported: object of format version 2; this build reads 1"
+    );
+    assert_eq!(refused(126, &[9]), "unsupported: section 0: streams of version 9");
+}
+
+#[test]
+fn flipping_any_byte_of_a_page_is_noticed() {
+    let mut scratch = Scratch::new();
+    for stem in ["logs-stream-asc", "edge-cases", "index-postings-shards"] {
+        let object = fixture_object(stem);
+        for section in decode_object(&object).unwrap() {
+            for column in &section.meta.columns {
+                for page in &column.pages {
+                    let mut bytes = slice(&object, &page.range).to_vec();
+                    for i in 0..bytes.len() {
+                        bytes[i] ^= 1 << (i % 8);
+                        let error = decode_page(column, page, &bytes, &mut scratch).unwrap_err().to_string();
+                        assert!(error.contains("page checksum"), "{error}");
+                        bytes[i] ^= 1 << (i % 8);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn selected_rows_are_the_rows_of_the_whole_page() {
+    let mut scratch = Scratch::new();
+    for stem in FIXTURES {
+        let object = fixture_object(stem);
+        for section in decode_object(&object).unwrap() {
+            for column in section
+                .meta
+                .columns
+                .iter()
+                .filter(|column| column.physical == Physical::Binary)
+            {
+                for page in &column.pages {
+                    let bytes = slice(&object, &page.range);
+                    let all = decode_binary(column, page, bytes, &mut scratch).unwrap();
+                    for step in 1..5 {
+                        let rows: Vec<u32> = (step as u32 - 1..page.rows as u32).step_by(step).collect();
+                        let some = decode_binary_rows(column, page, bytes, &rows, &mut scratch).unwrap();
+                        let want: Vec<Cell> = rows
+                            .iter()
+                            .map(|row| binary_cells(&all)[*row as usize].clone())
+                            .collect();
+                        assert_eq!(binary_cells(&some), want);
+                    }
+                    for rows in [&[page.rows as u32][..], &[0, 0]] {
+                        let error = decode_binary_rows(column, page, bytes, rows, &mut scratch).unwrap_err();
+                        assert!(matches!(error, Error::Selection { .. }));
+                    }
+                }
+            }
+        }
+    }
+}
