@@ -28,7 +28,10 @@ pub(crate) struct HttpError {
 impl HttpError {
     /// An error of this status with this text as its body.
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, text: text.into() }
+        Self {
+            status,
+            text: text.into(),
+        }
     }
 
     /// 400: the request makes no sense.
@@ -58,7 +61,12 @@ impl IntoResponse for HttpError {
         if self.status.is_server_error() {
             tracing::error!(status = self.status.as_u16(), error = %self.text, "request failed");
         }
-        (self.status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], self.text).into_response()
+        (
+            self.status,
+            [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+            self.text,
+        )
+            .into_response()
     }
 }
 
@@ -75,8 +83,6 @@ impl From<DecodeError> for HttpError {
 impl From<QueryError> for HttpError {
     fn from(error: QueryError) -> Self {
         let status = match error {
-            QueryError::Timeout => return Self::timed_out(),
-            QueryError::Cancelled => client_went_away(),
             QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
                 StatusCode::BAD_REQUEST
             }
@@ -84,9 +90,4 @@ impl From<QueryError> for HttpError {
         };
         Self::new(status, error.to_string())
     }
-}
-
-/// 499, which nobody registered but all proxies know.
-fn client_went_away() -> StatusCode {
-    StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST)
 }

@@ -72,9 +72,21 @@ impl AppState {
     /// A server over a write path and a query engine that reads from it.
     pub fn new(engine: Engine, query: QueryEngine, options: ServerOptions) -> Self {
         let metrics = Metrics::new(&engine);
-        let gate = QueryGate::new(options.max_concurrent_queries, options.max_queued_queries, options.query_timeout);
+        let gate = QueryGate::new(
+            options.max_concurrent_queries,
+            options.max_queued_queries,
+            options.query_timeout,
+        );
         let budget = PushBudget::new(options.max_push_inflight_bytes);
-        Self(Arc::new(Shared { engine, query, options, metrics, gate, budget, stopping: AtomicBool::new(false) }))
+        Self(Arc::new(Shared {
+            engine,
+            query,
+            options,
+            metrics,
+            gate,
+            budget,
+            stopping: AtomicBool::new(false),
+        }))
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -35,9 +35,13 @@ pub(crate) fn write_answer(answer: &Answer, layout: Layout, queue_seconds: f64) 
             }
             Layout::Categorized { direction } => {
                 out.extend_from_slice(br#""streams","encodingFlags":["categorize-labels"],"result":"#);
-                json::list(&mut out, by_stream_labels(streams, direction), |out, (labels, entries)| {
-                    categorized_stream(out, labels, &entries);
-                });
+                json::list(
+                    &mut out,
+                    by_stream_labels(streams, direction),
+                    |out, (labels, entries)| {
+                        categorized_stream(out, labels, &entries);
+                    },
+                );
             }
         },
         QueryResult::Matrix(series) => {
@@ -80,8 +84,15 @@ fn categorized_stream(out: &mut Vec<u8>, labels: &LabelSet, entries: &[&Entry]) 
     json::list(out, entries, |out, entry| {
         time_and_line(out, entry);
         out.extend_from_slice(b",{");
-        let categories = [("structuredMetadata", &entry.labels.metadata), ("parsed", &entry.labels.parsed)];
-        for (i, (name, labels)) in categories.into_iter().filter(|(_, labels)| !labels.is_empty()).enumerate() {
+        let categories = [
+            ("structuredMetadata", &entry.labels.metadata),
+            ("parsed", &entry.labels.parsed),
+        ];
+        for (i, (name, labels)) in categories
+            .into_iter()
+            .filter(|(_, labels)| !labels.is_empty())
+            .enumerate()
+        {
             if i > 0 {
                 out.push(b',');
             }
@@ -121,7 +132,9 @@ fn one_series(out: &mut Vec<u8>, series: &Series) {
     out.extend_from_slice(br#"{"metric":"#);
     json::object(out, series.labels.iter());
     out.extend_from_slice(br#","values":"#);
-    json::list(out, &series.points, |out, (time_ns, value)| point(out, *time_ns, *value));
+    json::list(out, &series.points, |out, (time_ns, value)| {
+        point(out, *time_ns, *value)
+    });
     out.push(b'}');
 }
 
@@ -151,7 +164,11 @@ mod tests {
     /// The body without its statistics, which have a test of their own.
     fn body(result: QueryResult, warnings: &[&str], layout: Layout) -> String {
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        let answer = Answer { result, stats: QueryStats::default(), warnings };
+        let answer = Answer {
+            result,
+            stats: QueryStats::default(),
+            warnings,
+        };
         let text = String::from_utf8(write_answer(&answer, layout, 0.0)).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap();
         let (start, _) = text.split_once(r#","stats":"#).unwrap();
@@ -164,24 +181,38 @@ mod tests {
 
     fn stream(metadata: &[(&str, &str)], parsed: &[(&str, &str)], entries: &[(i64, &'static [u8])]) -> StreamResult {
         let stream = [("app", "shop")];
-        let labels = Arc::new(EntryLabels { stream: set(&stream), metadata: set(metadata), parsed: set(parsed) });
+        let labels = Arc::new(EntryLabels {
+            stream: set(&stream),
+            metadata: set(metadata),
+            parsed: set(parsed),
+        });
         let all: Vec<_> = stream.iter().chain(metadata).chain(parsed).copied().collect();
         let entry = |(timestamp_ns, line): &(i64, &'static [u8])| Entry {
             timestamp_ns: *timestamp_ns,
             line: Bytes::from_static(line),
             labels: labels.clone(),
         };
-        StreamResult { labels: set(&all), entries: entries.iter().map(entry).collect() }
+        StreamResult {
+            labels: set(&all),
+            entries: entries.iter().map(entry).collect(),
+        }
     }
 
     #[test]
     fn result_types() {
         let f = |result, want: &str| {
-            assert_eq!(body(result, &[], Layout::Merged), format!(r#"{{"status":"success","data":{{{want}"#));
+            assert_eq!(
+                body(result, &[], Layout::Merged),
+                format!(r#"{{"status":"success","data":{{{want}"#)
+            );
         };
         f(QueryResult::Streams(vec![]), r#""resultType":"streams","result":[]"#);
         f(
-            QueryResult::Streams(vec![stream(&[("id", "7")], &[], &[(2, b"second \xff"), (1, b"<first>")])]),
+            QueryResult::Streams(vec![stream(
+                &[("id", "7")],
+                &[],
+                &[(2, b"second \xff"), (1, b"<first>")],
+            )]),
             "\"resultType\":\"streams\",\"result\":[{\"stream\":{\"app\":\"shop\",\"id\":\"7\"},\
              \"values\":[[\"2\",\"second \u{fffd}\"],[\"1\",\"<first>\"]]}]",
         );
@@ -193,11 +224,18 @@ mod tests {
             r#""resultType":"matrix","result":[{"metric":{"app":"shop"},"values":[[1700000000,"2"],[1700000060.5,"1.5"]]}]"#,
         );
         f(
-            QueryResult::Vector(vec![Sample { labels: set(&[]), time_ns: 1_700_000_000_000_000_000, value: f64::INFINITY }]),
+            QueryResult::Vector(vec![Sample {
+                labels: set(&[]),
+                time_ns: 1_700_000_000_000_000_000,
+                value: f64::INFINITY,
+            }]),
             r#""resultType":"vector","result":[{"metric":{},"value":[1700000000,"+Inf"]}]"#,
         );
         f(
-            QueryResult::Scalar { time_ns: 1_700_000_000_123_000_000, value: 3.0 },
+            QueryResult::Scalar {
+                time_ns: 1_700_000_000_123_000_000,
+                value: 3.0,
+            },
             r#""resultType":"scalar","result":[1700000000123,"3"]"#,
         );
     }
@@ -209,7 +247,9 @@ mod tests {
             stream(&[("id", "8")], &[], &[(2, b"b")]),
             stream(&[], &[], &[(4, b"d")]),
         ];
-        let layout = Layout::Categorized { direction: Direction::Backward };
+        let layout = Layout::Categorized {
+            direction: Direction::Backward,
+        };
         let want = r#"{"status":"success","data":{"resultType":"streams","encodingFlags":["categorize-labels"],"result":[{"stream":{"app":"shop"},"values":[["4","d",{}],["3","c",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}],["2","b",{"structuredMetadata":{"id":"8"}}],["1","a",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}]]}]"#;
         assert_eq!(body(QueryResult::Streams(streams), &[], layout), want);
     }
@@ -217,6 +257,9 @@ mod tests {
     #[test]
     fn warnings_come_first() {
         let want = r#"{"status":"success","warnings":["a \"b\"","c"],"data":{"resultType":"vector","result":[]"#;
-        assert_eq!(body(QueryResult::Vector(vec![]), &["a \"b\"", "c"], Layout::Merged), want);
+        assert_eq!(
+            body(QueryResult::Vector(vec![]), &["a \"b\"", "c"], Layout::Merged),
+            want
+        );
     }
 }

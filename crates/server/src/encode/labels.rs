@@ -30,9 +30,18 @@ mod tests {
     fn exact_bytes() {
         let f = |body: Vec<u8>, want: &str| assert_eq!(String::from_utf8(body).unwrap(), want);
         f(write_names(&[]), r#"{"status":"success"}"#);
-        f(write_names(&["app".into(), "é\"".into()]), r#"{"status":"success","data":["app","é\""]}"#);
+        f(
+            write_names(&["app".into(), "é\"".into()]),
+            r#"{"status":"success","data":["app","é\""]}"#,
+        );
         f(write_label_sets(&[]), r#"{"status":"success","data":[]}"#);
-        let sets = [LabelSet::from_pairs([("app", "shop"), ("env", "dev")]), LabelSet::default()];
-        f(write_label_sets(&sets), r#"{"status":"success","data":[{"app":"shop","env":"dev"},{}]}"#);
+        let sets = [
+            LabelSet::from_pairs([("app", "shop"), ("env", "dev")]),
+            LabelSet::default(),
+        ];
+        f(
+            write_label_sets(&sets),
+            r#"{"status":"success","data":[{"app":"shop","env":"dev"},{}]}"#,
+        );
     }
 }

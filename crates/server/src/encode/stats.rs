@@ -20,7 +20,8 @@ const CACHES: [&str; 10] = [
 
 const CACHE: &str = r#"{"entriesFound":0,"entriesRequested":0,"entriesStored":0,"bytesReceived":0,"bytesSent":0,"requests":0,"downloadTime":0,"queryLengthServed":0}"#;
 
-const INDEX: &str = r#""index":{"totalChunks":0,"postFilterChunks":0,"shardsDuration":0,"usedBloomFilters":false,"totalStreams":"#;
+const INDEX: &str =
+    r#""index":{"totalChunks":0,"postFilterChunks":0,"shardsDuration":0,"usedBloomFilters":false,"totalStreams":"#;
 
 /// What one side of the engine read: objects on the store, or the head.
 #[derive(Default)]
@@ -38,7 +39,13 @@ struct StoreStats {
 pub(super) fn write(out: &mut Vec<u8>, stats: &QueryStats, queue_seconds: f64) {
     let metadata_bytes = stats.metadata_bytes_processed;
     let all_bytes = stats.bytes_processed.saturating_add(metadata_bytes);
-    let per_second = |amount: u64| if stats.exec_seconds > 0.0 { (amount as f64 / stats.exec_seconds) as u64 } else { 0 };
+    let per_second = |amount: u64| {
+        if stats.exec_seconds > 0.0 {
+            (amount as f64 / stats.exec_seconds) as u64
+        } else {
+            0
+        }
+    };
 
     out.extend_from_slice(br#"{"summary":{"#);
     number(out, "bytesProcessedPerSecond", per_second(all_bytes));
@@ -161,7 +168,10 @@ index: totalChunks postFilterChunks shardsDuration usedBloomFilters totalStreams
         for line in MEMBERS.lines() {
             let (path, names) = line.split_once(": ").unwrap();
             for name in names.split(' ') {
-                assert!(stats.pointer(&format!("/{path}/{name}")).is_some(), "{path}/{name} is missing");
+                assert!(
+                    stats.pointer(&format!("/{path}/{name}")).is_some(),
+                    "{path}/{name} is missing"
+                );
             }
         }
         let f = |path: &str, want: f64| assert_eq!(stats.pointer(path).and_then(Value::as_f64), Some(want), "{path}");

@@ -10,6 +10,9 @@ use axum::http::StatusCode;
 pub(super) async fn handle(State(state): State<AppState>) -> Result<StatusCode, HttpError> {
     match state.engine().flush().await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, format!("flush failed: {error}"))),
+        Err(error) => Err(HttpError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("flush failed: {error}"),
+        )),
     }
 }

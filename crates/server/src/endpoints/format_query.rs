@@ -8,8 +8,16 @@ use axum::response::{IntoResponse, Response};
 /// Lays a query out for people.
 pub(super) async fn handle(params: Params) -> Response {
     let (status, start, text) = match timberline_logql::parse(params.get("query").unwrap_or_default()) {
-        Ok(expr) => (StatusCode::OK, r#"{"status":"success","data":"#, timberline_logql::format(&expr)),
-        Err(error) => (StatusCode::BAD_REQUEST, r#"{"status":"invalid-query","error":"#, error.to_string()),
+        Ok(expr) => (
+            StatusCode::OK,
+            r#"{"status":"success","data":"#,
+            timberline_logql::format(&expr),
+        ),
+        Err(error) => (
+            StatusCode::BAD_REQUEST,
+            r#"{"status":"invalid-query","error":"#,
+            error.to_string(),
+        ),
     };
     let mut body = start.as_bytes().to_vec();
     write_string(&mut body, text.as_bytes());

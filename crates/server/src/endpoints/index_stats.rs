@@ -53,7 +53,10 @@ async fn count(
 ) -> Result<IndexStats, QueryError> {
     let chosen = state.query().series(tenant, &[matchers], span).await?;
     let chosen: HashSet<LabelSet> = chosen.into_iter().collect();
-    let mut stats = IndexStats { streams: chosen.len() as u64, ..IndexStats::default() };
+    let mut stats = IndexStats {
+        streams: chosen.len() as u64,
+        ..IndexStats::default()
+    };
     for source in state.engine().sources(tenant, span).await? {
         for stream in source.streams().await?.iter() {
             if stream.span.overlaps(&span) && chosen.contains(&stream.labels) {

@@ -32,15 +32,30 @@ fn table() -> Vec<(&'static [&'static str], MethodRouter<AppState>)> {
     vec![
         (&["/loki/api/v1/push", "/api/prom/push"], post(push::handle)),
         (&["/loki/api/v1/query"], get(query::handle).post(query::handle)),
-        (&["/loki/api/v1/query_range"], get(query_range::handle).post(query_range::handle)),
-        (&["/loki/api/v1/labels", "/loki/api/v1/label", "/api/prom/label"], get(labels::handle).post(labels::handle)),
+        (
+            &["/loki/api/v1/query_range"],
+            get(query_range::handle).post(query_range::handle),
+        ),
+        (
+            &["/loki/api/v1/labels", "/loki/api/v1/label", "/api/prom/label"],
+            get(labels::handle).post(labels::handle),
+        ),
         (
             &["/loki/api/v1/label/{name}/values", "/api/prom/label/{name}/values"],
             get(label_values::handle).post(label_values::handle),
         ),
-        (&["/loki/api/v1/series", "/api/prom/series"], get(series::handle).post(series::handle)),
-        (&["/loki/api/v1/index/stats"], get(index_stats::handle).post(index_stats::handle)),
-        (&["/loki/api/v1/format_query"], get(format_query::handle).post(format_query::handle)),
+        (
+            &["/loki/api/v1/series", "/api/prom/series"],
+            get(series::handle).post(series::handle),
+        ),
+        (
+            &["/loki/api/v1/index/stats"],
+            get(index_stats::handle).post(index_stats::handle),
+        ),
+        (
+            &["/loki/api/v1/format_query"],
+            get(format_query::handle).post(format_query::handle),
+        ),
         (&["/loki/api/v1/status/buildinfo"], get(buildinfo::handle)),
         (&["/ready"], get(ready::handle)),
         (&["/metrics"], get(metrics::handle)),
@@ -70,7 +85,14 @@ pub fn router(state: AppState) -> Router {
 /// A panic ends one request, not the server.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
 fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
-    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = message.unwrap_or("unknown"), "a handler panicked");
-    HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error: the request's handler panicked, see the server's log").into_response()
+    HttpError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal error: the request's handler panicked, see the server's log",
+    )
+    .into_response()
 }

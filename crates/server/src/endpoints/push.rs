@@ -85,7 +85,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 async fn read_in_time(state: &AppState, body: Body, length: Option<usize>) -> Result<Bytes, Refusal> {
     let options = state.options();
-    let read = tokio::time::timeout(options.push_read_timeout, read_body(body, length, options.max_push_bytes)).await;
+    let read = tokio::time::timeout(
+        options.push_read_timeout,
+        read_body(body, length, options.max_push_bytes),
+    )
+    .await;
     read.unwrap_or(Err(Refusal::TooSlow))
 }
 

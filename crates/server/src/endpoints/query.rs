@@ -26,5 +26,8 @@ fn request(params: &Params, now_ns: i64) -> Result<InstantRequest, HttpError> {
     let time = params.get("time").map(parse_time).transpose();
     let time = time.map_err(|why| HttpError::bad_request(format!("could not parse 'time' parameter: {why}")))?;
     let query = params.get("query").unwrap_or_default().to_owned();
-    Ok(InstantRequest { query, time_ns: time.unwrap_or(now_ns) })
+    Ok(InstantRequest {
+        query,
+        time_ns: time.unwrap_or(now_ns),
+    })
 }

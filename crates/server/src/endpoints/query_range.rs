@@ -26,8 +26,14 @@ pub(super) async fn handle(
 }
 
 fn layout(headers: &HeaderMap, direction: Direction) -> Layout {
-    let values = headers.get_all(ENCODING_FLAGS).iter().filter_map(|value| value.to_str().ok());
-    if values.flat_map(|value| value.split(',')).any(|flag| flag.trim() == "categorize-labels") {
+    let values = headers
+        .get_all(ENCODING_FLAGS)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    if values
+        .flat_map(|value| value.split(','))
+        .any(|flag| flag.trim() == "categorize-labels")
+    {
         Layout::Categorized { direction }
     } else {
         Layout::Merged

@@ -8,7 +8,10 @@ use axum::http::StatusCode;
 /// Says whether requests are welcome: yes, from the first connection until the server is told to stop.
 pub(super) async fn handle(State(state): State<AppState>) -> Result<&'static str, HttpError> {
     if state.is_stopping() {
-        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "not ready: the server is stopping"));
+        return Err(HttpError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not ready: the server is stopping",
+        ));
     }
     Ok("ready\n")
 }

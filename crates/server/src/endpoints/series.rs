@@ -16,16 +16,23 @@ pub(super) async fn handle(
 ) -> Result<Response, HttpError> {
     let span = span(&params, now_ns())?;
     let selectors = selectors(&params)?;
-    let (sets, _) = state.gate().run(state.query().series(&tenant, &selectors, span)).await?;
+    let (sets, _) = state
+        .gate()
+        .run(state.query().series(&tenant, &selectors, span))
+        .await?;
     Ok(json_response(write_label_sets(&sets)))
 }
 
 /// The selectors; without any, the one that matches everything.
 fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, HttpError> {
-    let texts = params.all("match[]").chain(params.all("match")).filter(|text| !text.is_empty());
+    let texts = params
+        .all("match[]")
+        .chain(params.all("match"))
+        .filter(|text| !text.is_empty());
     let mut selectors = Vec::new();
     for text in texts {
-        selectors.push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.to_string()))?);
+        selectors
+            .push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.to_string()))?);
     }
     if selectors.is_empty() {
         selectors.push(Vec::new());

@@ -21,15 +21,23 @@ impl PushBudget {
     /// A budget of this many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         let total = (bytes / KIB).clamp(1, Semaphore::MAX_PERMITS);
-        Self { kibibytes: Semaphore::new(total), total }
+        Self {
+            kibibytes: Semaphore::new(total),
+            total,
+        }
     }
 
     /// Waits for a share for a body of this length. A body larger than the whole budget gets all of it.
     pub(crate) async fn share(&self, length: Option<usize>, packed: bool) -> SemaphorePermit<'_> {
-        let bytes = length.unwrap_or(UNKNOWN_BYTES).saturating_mul(if packed { PACKED_FACTOR } else { 1 });
+        let bytes = length
+            .unwrap_or(UNKNOWN_BYTES)
+            .saturating_mul(if packed { PACKED_FACTOR } else { 1 });
         let wanted = (bytes / KIB + 1).min(self.total);
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-        self.kibibytes.acquire_many(wanted).await.expect("bug: the push budget was closed")
+        self.kibibytes
+            .acquire_many(wanted)
+            .await
+            .expect("bug: the push budget was closed")
     }
 }
 

@@ -20,7 +20,11 @@ impl QueryGate {
     pub(crate) fn new(max_running: usize, max_waiting: usize, timeout: Duration) -> Self {
         let running = max_running.clamp(1, Semaphore::MAX_PERMITS / 2);
         let admitted = running + max_waiting.min(Semaphore::MAX_PERMITS / 2);
-        Self { running: Semaphore::new(running), admitted: Semaphore::new(admitted), timeout }
+        Self {
+            running: Semaphore::new(running),
+            admitted: Semaphore::new(admitted),
+            timeout,
+        }
     }
 
     /// Runs a query when its turn comes; also tells how many seconds it waited. Waiting counts towards the time-out.
@@ -28,14 +32,18 @@ impl QueryGate {
     where
         HttpError: From<E>,
     {
-        let Ok(_place) = self.admitted.try_acquire() else { return Err(HttpError::queue_full()) };
+        let Ok(_place) = self.admitted.try_acquire() else {
+            return Err(HttpError::queue_full());
+        };
         let work = async {
             let arrived = Instant::now();
             let _turn = self.running.acquire().await.expect("bug: the query gate was closed");
             let waited = arrived.elapsed().as_secs_f64();
             Ok((query.await?, waited))
         };
-        timeout(self.timeout, work).await.unwrap_or_else(|_| Err(HttpError::timed_out()))
+        timeout(self.timeout, work)
+            .await
+            .unwrap_or_else(|_| Err(HttpError::timed_out()))
     }
 }
 
@@ -53,7 +61,10 @@ mod tests {
         let mut second = Box::pin(gate.run(ready(Ok::<_, HttpError>(2))));
         assert!(futures::poll!(&mut first).is_pending());
         assert!(futures::poll!(&mut second).is_pending());
-        assert_eq!(gate.run(ready(Ok::<_, HttpError>(3))).await.map(|r| r.0), Err(HttpError::queue_full()));
+        assert_eq!(
+            gate.run(ready(Ok::<_, HttpError>(3))).await.map(|r| r.0),
+            Err(HttpError::queue_full())
+        );
         // The client of the first leaves: its place is free at once.
         drop(first);
         assert_eq!(second.await.map(|r| r.0), Ok(2));
@@ -63,6 +74,9 @@ mod tests {
     #[tokio::test]
     async fn a_query_that_takes_too_long_is_ended() {
         let gate = QueryGate::new(1, 0, Duration::ZERO);
-        assert_eq!(gate.run(pending::<Result<(), HttpError>>()).await.map(|r| r.0), Err(HttpError::timed_out()));
+        assert_eq!(
+            gate.run(pending::<Result<(), HttpError>>()).await.map(|r| r.0),
+            Err(HttpError::timed_out())
+        );
     }
 }

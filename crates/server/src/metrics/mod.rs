@@ -49,7 +49,8 @@ impl Metrics {
     /// Counters at zero; those of `engine` are read whenever somebody looks.
     pub(crate) fn new(engine: &Engine) -> Self {
         let mut registry = Registry::default();
-        let requests: Family<RequestLabels, Histogram, fn() -> Histogram> = Family::new_with_constructor(request_buckets);
+        let requests: Family<RequestLabels, Histogram, fn() -> Histogram> =
+            Family::new_with_constructor(request_buckets);
         let requests_in_flight = Gauge::default();
         let pushed_entries = Counter::default();
         let pushed_bytes = Counter::default();
@@ -62,8 +63,16 @@ impl Metrics {
             Unit::Seconds,
             requests.clone(),
         );
-        server.register("http_requests_in_flight", "Requests being answered now", requests_in_flight.clone());
-        server.register("push_entries", "Entries in decoded push requests, refused ones included", pushed_entries.clone());
+        server.register(
+            "http_requests_in_flight",
+            "Requests being answered now",
+            requests_in_flight.clone(),
+        );
+        server.register(
+            "push_entries",
+            "Entries in decoded push requests, refused ones included",
+            pushed_entries.clone(),
+        );
         server.register_with_unit(
             "push",
             "Bytes of lines and metadata in decoded push requests, refused ones included",
@@ -76,7 +85,14 @@ impl Metrics {
             refused_bodies.clone(),
         );
         registry.register_collector(Box::new(EngineCollector::new(engine.clone())));
-        Self { registry, requests, requests_in_flight, pushed_entries, pushed_bytes, refused_bodies }
+        Self {
+            registry,
+            requests,
+            requests_in_flight,
+            pushed_entries,
+            pushed_bytes,
+            refused_bodies,
+        }
     }
 
     /// All metrics as text.
@@ -115,11 +131,22 @@ pub(crate) async fn observe_request(State(state): State<AppState>, request: Requ
     metrics.requests_in_flight.inc();
     let _in_flight = InFlight(&metrics.requests_in_flight);
     let method = method_name(request.method());
-    let route = request.extensions().get::<MatchedPath>().map_or(NO_ROUTE, MatchedPath::as_str).to_owned();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or(NO_ROUTE, MatchedPath::as_str)
+        .to_owned();
     let started = Instant::now();
     let response = next.run(request).await;
-    let labels = RequestLabels { method, route, status: response.status().as_u16() };
-    metrics.requests.get_or_create(&labels).observe(started.elapsed().as_secs_f64());
+    let labels = RequestLabels {
+        method,
+        route,
+        status: response.status().as_u16(),
+    };
+    metrics
+        .requests
+        .get_or_create(&labels)
+        .observe(started.elapsed().as_secs_f64());
     response
 }
 

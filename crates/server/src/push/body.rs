@@ -35,7 +35,10 @@ impl Encoding {
     /// Unpacks a body of at most `limit` bytes; stops at the limit, however much more would come.
     pub(crate) fn unpack(self, body: &[u8], limit: usize) -> Result<Vec<u8>, DecodeError> {
         match self {
-            Self::Identity if body.len() > limit => Err(DecodeError::TooLarge { bytes: body.len(), limit }),
+            Self::Identity if body.len() > limit => Err(DecodeError::TooLarge {
+                bytes: body.len(),
+                limit,
+            }),
             Self::Identity => Ok(body.to_vec()),
             Self::Gzip => read_limited(MultiGzDecoder::new(body), "gzip", limit),
             Self::Deflate if is_zlib(body) => read_limited(ZlibDecoder::new(body), "deflate", limit),
@@ -49,22 +52,34 @@ fn read_limited(reader: impl Read, name: &'static str, limit: usize) -> Result<V
     let mut out = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let read = reader.take(most).read_to_end(&mut out);
-    read.map_err(|error| DecodeError::Compressed { encoding: name, message: error.to_string() })?;
+    read.map_err(|error| DecodeError::Compressed {
+        encoding: name,
+        message: error.to_string(),
+    })?;
     if out.len() > limit {
-        return Err(DecodeError::TooLarge { bytes: out.len(), limit });
+        return Err(DecodeError::TooLarge {
+            bytes: out.len(),
+            limit,
+        });
     }
     Ok(out)
 }
 
 fn unpack_snappy(body: &[u8], limit: usize) -> Result<Vec<u8>, DecodeError> {
-    let damaged = |error: snap::Error| DecodeError::Compressed { encoding: "snappy", message: error.to_string() };
+    let damaged = |error: snap::Error| DecodeError::Compressed {
+        encoding: "snappy",
+        message: error.to_string(),
+    };
     let bytes = snap::raw::decompress_len(body).map_err(damaged)?;
     if bytes > limit {
         return Err(DecodeError::TooLarge { bytes, limit });
     }
     if bytes / MAX_SNAPPY_RATIO > body.len() {
         let message = format!("{} bytes can't hold the {bytes} bytes they claim", body.len());
-        return Err(DecodeError::Compressed { encoding: "snappy", message });
+        return Err(DecodeError::Compressed {
+            encoding: "snappy",
+            message,
+        });
     }
     snap::raw::Decoder::new().decompress_vec(body).map_err(damaged)
 }

@@ -10,7 +10,10 @@ use timberline_logql::labels::{Label, LabelSet};
 
 /// Decodes a whole body. On an error nothing of it may be stored.
 pub(crate) fn decode(body: &[u8]) -> Result<PushBatch, DecodeError> {
-    let mut decoder = Decoder { batch: PushBatch::new(), scratch: Scratch::default() };
+    let mut decoder = Decoder {
+        batch: PushBatch::new(),
+        scratch: Scratch::default(),
+    };
     let mut reader = JsonReader::new(body);
     decoder.request(&mut reader)?;
     reader.end()?;
@@ -100,7 +103,9 @@ impl Decoder {
             first = false;
             let name = lossy(key);
             if let Some(offset) = illegal_byte(&name) {
-                return Err(DecodeError::Labels(format!("label name {name:?} is invalid at byte {offset}")));
+                return Err(DecodeError::Labels(format!(
+                    "label name {name:?} is invalid at byte {offset}"
+                )));
             }
             let value = match reader.kind()? {
                 Kind::String => lossy(reader.string(&mut self.scratch.value)?).into(),
@@ -110,10 +115,16 @@ impl Decoder {
                     continue;
                 }
                 kind @ (Kind::Object | Kind::Array) => {
-                    return Err(DecodeError::Labels(format!("label {name:?} must be a string, {} was found", kind.name())));
+                    return Err(DecodeError::Labels(format!(
+                        "label {name:?} must be a string, {} was found",
+                        kind.name()
+                    )));
                 }
             };
-            labels.push(Label { name: name.as_ref().into(), value });
+            labels.push(Label {
+                name: name.as_ref().into(),
+                value,
+            });
         }
         // Of a key that stands twice in an object the last counts; a label set keeps the first.
         labels.reverse();
@@ -136,7 +147,12 @@ impl Decoder {
     }
 
     fn entry(&mut self, reader: &mut JsonReader<'_>) -> Result<(), DecodeError> {
-        let Scratch { key, line, value, metadata } = &mut self.scratch;
+        let Scratch {
+            key,
+            line,
+            value,
+            metadata,
+        } = &mut self.scratch;
         let need = |reader: &mut JsonReader<'_>, first, what| match reader.next_element(first) {
             Ok(true) => Ok(()),
             Ok(false) => Err(reader.error(format!("entry without a {what}"))),
@@ -168,7 +184,9 @@ fn timestamp(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, 
     let text = lossy(reader.string(scratch)?);
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(40).collect();
-        reader.error(format!("timestamp {shown:?} is not a decimal number of nanoseconds")).into()
+        reader
+            .error(format!("timestamp {shown:?} is not a decimal number of nanoseconds"))
+            .into()
     })
 }
 
@@ -187,7 +205,10 @@ fn read_metadata(
             Kind::Null => reader.skip_value()?,
             other => {
                 let name = lossy(name);
-                return Err(reader.error(format!("metadata {name:?} must be a string, {} was found", other.name())));
+                return Err(reader.error(format!(
+                    "metadata {name:?} must be a string, {} was found",
+                    other.name()
+                )));
             }
         }
     }

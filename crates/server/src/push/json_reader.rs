@@ -67,12 +67,18 @@ impl<'a> JsonReader<'a> {
 
     /// A reader over the same text at another place, to read a value that was skipped.
     pub(crate) fn at(&self, offset: usize) -> Self {
-        Self { input: self.input, at: offset }
+        Self {
+            input: self.input,
+            at: offset,
+        }
     }
 
     /// An error at the place reached.
     pub(crate) fn error(&self, message: impl Into<String>) -> JsonError {
-        JsonError { offset: self.at, message: message.into() }
+        JsonError {
+            offset: self.at,
+            message: message.into(),
+        }
     }
 
     /// The kind of the next value, without reading it.
@@ -252,7 +258,9 @@ impl<'a> JsonReader<'a> {
                 Ok(())
             }
             Some(_) => {
-                let found = self.kind().map_or_else(|e| e.message, |kind| format!("{} was found", kind.name()));
+                let found = self
+                    .kind()
+                    .map_or_else(|e| e.message, |kind| format!("{} was found", kind.name()));
                 Err(self.error(format!("{name} was expected, {found}")))
             }
             None => Err(self.error(format!("{name} was expected, the body ends"))),
@@ -332,7 +340,9 @@ impl<'a> JsonReader<'a> {
 
     fn hex4(&mut self) -> Result<u32, JsonError> {
         let digits = self.input.get(self.at..self.at + 4).unwrap_or_default();
-        let value = digits.iter().try_fold(0, |value, digit| Some(value * 16 + char::from(*digit).to_digit(16)?));
+        let value = digits
+            .iter()
+            .try_fold(0, |value, digit| Some(value * 16 + char::from(*digit).to_digit(16)?));
         match value {
             Some(value) if digits.len() == 4 => {
                 self.at += 4;
@@ -362,7 +372,10 @@ fn is_number(text: &[u8]) -> bool {
     let Some((b'e' | b'E', exponent)) = rest.split_first() else {
         return rest.is_empty();
     };
-    let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
+    let exponent = exponent
+        .strip_prefix(b"+")
+        .or(exponent.strip_prefix(b"-"))
+        .unwrap_or(exponent);
     !exponent.is_empty() && digits(exponent) == exponent.len()
 }
 
@@ -375,8 +388,14 @@ mod tests {
     fn strings() {
         let f = |text: &str, want: Result<&str, &str>| {
             let mut scratch = Vec::new();
-            let got = JsonReader::new(text.as_bytes()).string(&mut scratch).map(|s| String::from_utf8(s.into()).unwrap());
-            assert_eq!(got.map_err(|e| e.to_string()), want.map(str::to_owned).map_err(str::to_owned), "{text}");
+            let got = JsonReader::new(text.as_bytes())
+                .string(&mut scratch)
+                .map(|s| String::from_utf8(s.into()).unwrap());
+            assert_eq!(
+                got.map_err(|e| e.to_string()),
+                want.map(str::to_owned).map_err(str::to_owned),
+                "{text}"
+            );
         };
         f(r#" "plain" "#, Ok("plain"));
         f(r#""""#, Ok(""));

@@ -76,7 +76,11 @@ impl BodyFormat {
         let encoding = Encoding::named(encoding.unwrap_or_default())?;
         let json = essence == "application/json";
         // Protobuf is always in a snappy block unless it is in something else; clients seldom send the header.
-        let encoding = if !json && encoding == Encoding::Identity { Encoding::Snappy } else { encoding };
+        let encoding = if !json && encoding == Encoding::Identity {
+            Encoding::Snappy
+        } else {
+            encoding
+        };
         Ok(Self { json, encoding })
     }
 
@@ -91,7 +95,11 @@ impl BodyFormat {
             return json::decode(body);
         }
         let body = self.encoding.unpack(body, limit)?;
-        if self.json { json::decode(&body) } else { protobuf::decode(&body) }
+        if self.json {
+            json::decode(&body)
+        } else {
+            protobuf::decode(&body)
+        }
     }
 }
 
@@ -117,6 +125,9 @@ fn media_type_essence(text: &str) -> Result<String, DecodeError> {
 fn begin_stream_of_text(batch: &mut PushBatch, text: &str) {
     match timberline_logql::parse_labels(text) {
         Ok(labels) => batch.begin_stream(labels),
-        Err(error) => batch.begin_stream(StreamLabels::Unreadable { text: text.to_owned(), error: error.to_string() }),
+        Err(error) => batch.begin_stream(StreamLabels::Unreadable {
+            text: text.to_owned(),
+            error: error.to_string(),
+        }),
     }
 }

@@ -30,7 +30,8 @@ impl Pairs {
     /// The pairs in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, value_end)| *value_end));
-        let pair = |(start, (name, value)): (usize, &(usize, usize))| (&self.text[start..*name], &self.text[*name..*value]);
+        let pair =
+            |(start, (name, value)): (usize, &(usize, usize))| (&self.text[start..*name], &self.text[*name..*value]);
         starts.zip(&self.ends).map(pair)
     }
 }

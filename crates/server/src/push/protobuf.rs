@@ -72,9 +72,12 @@ fn timestamp(message: &[u8]) -> Result<i64, DecodeError> {
             _ => {}
         }
     }
-    let whole = seconds.checked_mul(NANOSECONDS).filter(|_| (0..NANOSECONDS).contains(&nanoseconds));
-    whole.and_then(|whole| whole.checked_add(nanoseconds)).ok_or_else(|| {
-        DecodeError::Protobuf(format!("timestamp of {seconds} seconds and {nanoseconds} nanoseconds is out of range"))
+    let in_range = (0..NANOSECONDS).contains(&nanoseconds);
+    let total = i128::from(seconds) * i128::from(NANOSECONDS) + i128::from(nanoseconds);
+    i64::try_from(total).ok().filter(|_| in_range).ok_or_else(|| {
+        DecodeError::Protobuf(format!(
+            "timestamp of {seconds} seconds and {nanoseconds} nanoseconds is out of range"
+        ))
     })
 }
 

@@ -74,16 +74,24 @@ impl<'a> Fields<'a> {
                 Value::Bytes(self.take(length)?)
             }
             5 => self.take(4).map(|_| Value::Fixed)?,
-            other => return Err(DecodeError::Protobuf(format!("field {number} has unknown wire type {other}"))),
+            other => {
+                return Err(DecodeError::Protobuf(format!(
+                    "field {number} has unknown wire type {other}"
+                )));
+            }
         };
         Ok(Some(Field { number, value }))
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8], DecodeError> {
-        let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let split = usize::try_from(length)
+            .ok()
+            .and_then(|length| self.rest.split_at_checked(length));
         let Some((taken, rest)) = split else {
             let have = self.rest.len();
-            return Err(DecodeError::Protobuf(format!("field of {length} bytes in a message with {have} left")));
+            return Err(DecodeError::Protobuf(format!(
+                "field of {length} bytes in a message with {have} left"
+            )));
         };
         self.rest = rest;
         Ok(taken)

@@ -7,7 +7,9 @@ pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
     if let Ok(seconds) = text.parse::<f64>() {
         let nanoseconds = (seconds * 1e9).round();
         if !seconds.is_finite() || nanoseconds.abs() >= i64::MAX as f64 {
-            return Err(format!("cannot parse \"{text}\" to a valid duration. It overflows int64"));
+            return Err(format!(
+                "cannot parse \"{text}\" to a valid duration. It overflows int64"
+            ));
         }
         #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
         return Ok(nanoseconds as i64);
@@ -32,7 +34,12 @@ mod tests {
         f("1h30m", 5_400 * S);
         f("1d2h3m4s5ms", 93_784 * S + 5_000_000);
         f("1w", 604_800 * S);
-        let bad = |text: &str| assert_eq!(parse_duration(text), Err(format!("cannot parse \"{text}\" to a valid duration")));
+        let bad = |text: &str| {
+            assert_eq!(
+                parse_duration(text),
+                Err(format!("cannot parse \"{text}\" to a valid duration"))
+            )
+        };
         bad("");
         bad("abc");
         bad("5x");

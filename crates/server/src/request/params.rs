@@ -47,11 +47,15 @@ impl<S: Send + Sync> FromRequest<S> for Params {
         let mut params = Self::default();
         let query = request.uri().query().unwrap_or_default().to_owned();
         if is_form(&request) {
-            let body = axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES).await.map_err(|_| {
-                let text = format!("form body too large or broken off, limit: {MAX_FORM_BYTES} bytes");
-                HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, text)
-            })?;
-            params.read(&String::from_utf8_lossy(&body)).map_err(HttpError::bad_request)?;
+            let body = axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES)
+                .await
+                .map_err(|_| {
+                    let text = format!("form body too large or broken off, limit: {MAX_FORM_BYTES} bytes");
+                    HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+                })?;
+            params
+                .read(&String::from_utf8_lossy(&body))
+                .map_err(HttpError::bad_request)?;
         }
         params.read(&query).map_err(HttpError::bad_request)?;
         Ok(params)
@@ -59,7 +63,11 @@ impl<S: Send + Sync> FromRequest<S> for Params {
 }
 
 fn is_form(request: &Request) -> bool {
-    let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let media_type = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
@@ -95,7 +103,10 @@ mod tests {
         let params = Params::of("query=%7Ba%3D%22b+c%22%7D&match[]=x&match%5B%5D=y&empty=&flag&&u=%C3%A9%ff");
         assert_eq!(params.get("query"), Some("{a=\"b c\"}"));
         assert_eq!(params.all("match[]").collect::<Vec<_>>(), ["x", "y"]);
-        assert_eq!((params.get("empty"), params.get("flag"), params.get("none")), (None, None, None));
+        assert_eq!(
+            (params.get("empty"), params.get("flag"), params.get("none")),
+            (None, None, None)
+        );
         assert_eq!(params.get("u"), Some("é\u{fffd}"));
         for bad in ["a=%", "a=%4", "a=%zz", "%+1=2"] {
             assert!(Params::default().read(bad).is_err(), "{bad}");

@@ -12,14 +12,24 @@ const DEFAULT_LIMIT: usize = 100;
 
 /// `start` and `end` in nanoseconds, from `start`, `end`, `since` and their defaults.
 fn bounds(params: &Params, now_ns: i64) -> Result<(i64, i64), HttpError> {
-    let unreadable = |name: &str, why: String| HttpError::bad_request(format!("could not parse '{name}' parameter: {why}"));
-    let time = |name: &str| params.get(name).map(|text| parse_time(text).map_err(|why| unreadable(name, why))).transpose();
-    let since = params.get("since").map(|text| parse_duration(text).map_err(|why| unreadable("since", why)));
+    let unreadable =
+        |name: &str, why: String| HttpError::bad_request(format!("could not parse '{name}' parameter: {why}"));
+    let time = |name: &str| {
+        params
+            .get(name)
+            .map(|text| parse_time(text).map_err(|why| unreadable(name, why)))
+            .transpose()
+    };
+    let since = params
+        .get("since")
+        .map(|text| parse_duration(text).map_err(|why| unreadable("since", why)));
     let since_ns = since.transpose()?.unwrap_or(HOUR_NS);
     let end_ns = time("end")?.unwrap_or(now_ns);
     let start_ns = time("start")?.unwrap_or_else(|| end_ns.min(now_ns).saturating_sub(since_ns));
     if end_ns < start_ns {
-        return Err(HttpError::bad_request("end timestamp must not be before or equal to start time"));
+        return Err(HttpError::bad_request(
+            "end timestamp must not be before or equal to start time",
+        ));
     }
     Ok((start_ns, end_ns))
 }
@@ -32,7 +42,9 @@ pub(crate) fn span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> 
 
 /// `limit`: a positive number, 100 where there is none.
 pub(crate) fn limit(params: &Params) -> Result<usize, HttpError> {
-    let Some(text) = params.get("limit") else { return Ok(DEFAULT_LIMIT) };
+    let Some(text) = params.get("limit") else {
+        return Ok(DEFAULT_LIMIT);
+    };
     let number = text.parse::<i64>().map_err(|error| {
         let why = match error.kind() {
             std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
@@ -40,7 +52,10 @@ pub(crate) fn limit(params: &Params) -> Result<usize, HttpError> {
         };
         HttpError::bad_request(format!("strconv.Atoi: parsing {text:?}: {why}"))
     })?;
-    usize::try_from(number).ok().filter(|limit| *limit > 0).ok_or_else(|| HttpError::bad_request("limit must be a positive value"))
+    usize::try_from(number)
+        .ok()
+        .filter(|limit| *limit > 0)
+        .ok_or_else(|| HttpError::bad_request("limit must be a positive value"))
 }
 
 /// `direction`: backward where there is none.
@@ -58,7 +73,12 @@ pub(crate) fn range_request(params: &Params, now_ns: i64) -> Result<RangeRequest
     let limit = limit(params)?;
     let direction = direction(params)?;
     let (start_ns, end_ns) = bounds(params, now_ns)?;
-    let duration = |name| params.get(name).map(|text| parse_duration(text).map_err(HttpError::bad_request)).transpose();
+    let duration = |name| {
+        params
+            .get(name)
+            .map(|text| parse_duration(text).map_err(HttpError::bad_request))
+            .transpose()
+    };
     let step_ns = duration("step")?;
     if step_ns.is_some_and(|step| step <= 0) {
         let text = "zero or negative query resolution step widths are not accepted. Try a positive integer";
@@ -69,7 +89,15 @@ pub(crate) fn range_request(params: &Params, now_ns: i64) -> Result<RangeRequest
         return Err(HttpError::bad_request("interval must be >= 0"));
     }
     let query = params.get("query").unwrap_or_default().to_owned();
-    Ok(RangeRequest { query, start_ns, end_ns, step_ns, interval_ns, limit, direction })
+    Ok(RangeRequest {
+        query,
+        start_ns,
+        end_ns,
+        step_ns,
+        interval_ns,
+        limit,
+        direction,
+    })
 }
 
 #[cfg(test)]
@@ -103,19 +131,37 @@ mod tests {
         bad("start=x", "could not parse 'start' parameter: ");
         bad("end=x", "could not parse 'end' parameter: ");
         bad("since=x", "could not parse 'since' parameter: ");
-        bad("start=6&end=5", "end timestamp must not be before or equal to start time");
+        bad(
+            "start=6&end=5",
+            "end timestamp must not be before or equal to start time",
+        );
     }
 
     #[test]
     fn range_queries() {
-        let request = range_request(&Params::of("query=x&start=0&end=10&step=2&interval=500ms&limit=7&direction=FORWARD"), NOW).unwrap();
+        let request = range_request(
+            &Params::of("query=x&start=0&end=10&step=2&interval=500ms&limit=7&direction=FORWARD"),
+            NOW,
+        )
+        .unwrap();
         assert_eq!(request.query, "x");
         assert_eq!((request.start_ns, request.end_ns), (0, 10 * S));
-        assert_eq!((request.step_ns, request.interval_ns, request.limit), (Some(2 * S), S / 2, 7));
+        assert_eq!(
+            (request.step_ns, request.interval_ns, request.limit),
+            (Some(2 * S), S / 2, 7)
+        );
         assert!(matches!(request.direction, Direction::Forward));
 
         let request = range_request(&Params::default(), NOW).unwrap();
-        assert_eq!((request.query.as_str(), request.step_ns, request.interval_ns, request.limit), ("", None, 0, 100));
+        assert_eq!(
+            (
+                request.query.as_str(),
+                request.step_ns,
+                request.interval_ns,
+                request.limit
+            ),
+            ("", None, 0, 100)
+        );
         assert!(matches!(request.direction, Direction::Backward));
 
         let bad = |params: &str, want: &str| {
@@ -127,7 +173,10 @@ mod tests {
         bad("limit=abc", "invalid syntax");
         bad("limit=99999999999999999999", "value out of range");
         bad("direction=sideways", "invalid direction 'sideways'");
-        bad("step=0", "zero or negative query resolution step widths are not accepted. Try a positive integer");
+        bad(
+            "step=0",
+            "zero or negative query resolution step widths are not accepted. Try a positive integer",
+        );
         bad("step=-5", "zero or negative query resolution step widths");
         bad("step=abc", "cannot parse \\\"abc\\\" to a valid duration");
         bad("interval=-1", "interval must be >= 0");

@@ -24,9 +24,16 @@ impl FromRequestParts<AppState> for Tenant {
 
 /// The tenant that the headers name; without a header the single tenant, unless a header is required.
 fn from_headers(headers: &HeaderMap, required: bool) -> Result<TenantId, HttpError> {
-    let name = headers.get(HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default();
+    let name = headers
+        .get(HEADER)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .unwrap_or_default();
     if name.is_empty() {
-        return if required { Err(HttpError::new(StatusCode::UNAUTHORIZED, "no org id")) } else { Ok(TenantId::single()) };
+        return if required {
+            Err(HttpError::new(StatusCode::UNAUTHORIZED, "no org id"))
+        } else {
+            Ok(TenantId::single())
+        };
     }
     if name.contains('|') {
         return Err(HttpError::bad_request("multiple org IDs present"));
@@ -57,7 +64,11 @@ mod tests {
         f(None, true, Err((401, "no org id")));
         f(Some(""), true, Err((401, "no org id")));
         f(Some("a|b"), false, Err((400, "multiple org IDs present")));
-        f(Some("a/b"), false, Err((400, "tenant ID 'a/b' contains unsupported character '/'")));
+        f(
+            Some("a/b"),
+            false,
+            Err((400, "tenant ID 'a/b' contains unsupported character '/'")),
+        );
         f(Some(".."), true, Err((400, "tenant ID is '.' or '..'")));
     }
 }

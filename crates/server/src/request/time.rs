@@ -30,7 +30,9 @@ pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
             _ => Ok(number),
         };
     }
-    let time: jiff::Timestamp = text.parse().map_err(|_| format!("\"{text}\" is neither a Unix time nor RFC 3339"))?;
+    let time: jiff::Timestamp = text
+        .parse()
+        .map_err(|_| format!("\"{text}\" is neither a Unix time nor RFC 3339"))?;
     i64::try_from(time.as_nanosecond()).map_err(|_| out_of_range())
 }
 
