@@ -39,8 +39,8 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             auth_required: false,
-            max_push_bytes: 100 << 20,
-            max_push_unpacked_bytes: 512 << 20,
+            max_push_bytes: 64 << 20,
+            max_push_unpacked_bytes: 128 << 20,
             max_push_inflight_bytes: 512 << 20,
             push_read_timeout: Duration::from_secs(60),
             max_concurrent_queries: 16,

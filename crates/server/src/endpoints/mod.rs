@@ -96,3 +96,27 @@ fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
     )
     .into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::{Body, to_bytes};
+    use axum::extract::Request;
+    use tower::ServiceExt;
+
+    #[tokio::test]
+    async fn a_panic_is_answered() {
+        let panics = || async {
+            if true {
+                panic!("on purpose")
+            }
+        };
+        let router: Router = Router::new()
+            .route("/", get(panics))
+            .layer(CatchPanicLayer::custom(answer_panic));
+        let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = to_bytes(response.into_body(), 1000).await.unwrap();
+        assert!(body.starts_with(b"internal error"), "{body:?}");
+    }
+}

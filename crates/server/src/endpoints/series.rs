@@ -23,7 +23,7 @@ pub(super) async fn handle(
     Ok(json_response(write_label_sets(&sets)))
 }
 
-/// The selectors; without any, the one that matches everything.
+/// The selectors; none asks for everything.
 fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, HttpError> {
     let texts = params
         .all("match[]")
@@ -33,9 +33,6 @@ fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, HttpError> {
     for text in texts {
         selectors
             .push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.to_string()))?);
-    }
-    if selectors.is_empty() {
-        selectors.push(Vec::new());
     }
     Ok(selectors)
 }

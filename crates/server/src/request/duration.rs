@@ -1,6 +1,6 @@
 //! Durations of parameters: seconds as a number, or a Prometheus duration (http-api.md 1.3).
 
-use timberline_logql::parse_prometheus_duration;
+use timberline_logql::duration::parse_prometheus_duration;
 
 /// Nanoseconds of `30`, `0.5`, `15s`, `1h30m`; the error is the text of the answer.
 pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
