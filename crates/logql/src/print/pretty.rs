@@ -9,8 +9,8 @@ use crate::ast::{Binary, Expr, LabelReplace, LogExpr, MetricExpr, RangeAggregati
 /// Longest one-line form that is not broken, in characters.
 const MAX_LINE: usize = 100;
 
-/// Writes a query for people: on one line if that has at most 100 characters, else broken and indented. Formatting twice
-/// gives the same text, and the text reads back as the same tree.
+/// Writes a query for people: on one line if that has at most 100 characters, else broken and indented. Formatting
+/// twice gives the same text, and the text reads back as the same tree.
 pub fn format(expr: &Expr) -> String {
     let mut page = Page { text: String::new() };
     match expr {
