@@ -336,8 +336,11 @@ impl Labels {
         }
     }
 
-    /// Forgets the labels added since the mark.
+    /// Forgets the labels that parsers added since the mark.
     pub(super) fn undo(&mut self, mark: &Mark) {
+        for at in mark.slots..self.slots.len() {
+            self.show_suffixed(self.slots[at].name);
+        }
         self.slots.truncate(mark.slots);
         self.text.truncate(mark.text);
         self.index.clear();
@@ -429,6 +432,15 @@ impl Labels {
         }
     }
 
+    /// Shows metadata again that gave its suffixed name to a parsed label.
+    fn show_suffixed(&mut self, name: Span) {
+        for at in self.stream_slots..self.base_slots {
+            if self.slots[at].suffixed && self.text_of(self.slots[at].name) == self.text_of(name) {
+                self.slots[at].hidden = false;
+            }
+        }
+    }
+
     fn push_text(&mut self, text: &[u8]) -> Span {
         let start = position(&self.text);
         self.text.extend_from_slice(text);
@@ -511,6 +523,7 @@ mod tests {
             assert_eq!(labels_after(stages, &entry), want);
         };
         f(&[], r#"app="a", app_extracted="b""#);
+        f(&[Stage::Unpack], r#"app="a", app_extracted="b""#);
         f(&[json()], r#"app="a", app_extracted="c""#);
     }
 
