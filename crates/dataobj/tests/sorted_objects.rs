@@ -1,5 +1,7 @@
 //! From records in arrival order, the three sorted objects of the fixtures come out: same sections, same rows.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use common::*;
