@@ -148,7 +148,7 @@ impl SectionMeta {
         let at = |damage: Damage, meta_offset: u64| {
             damage.at(Some(section.index), section.metadata.start.saturating_add(meta_offset))
         };
-        let expected = section.metadata.end - section.metadata.start;
+        let expected = section.metadata.end.saturating_sub(section.metadata.start);
         if metadata_region.len() as u64 != expected {
             let reason = format!(
                 "metadata region of {} bytes where the header says {expected}",
