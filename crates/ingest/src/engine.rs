@@ -15,14 +15,12 @@ use crate::wal::{
 };
 use crate::writer;
 use async_trait::async_trait;
-use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use crate::stub::ObjectSource;
-use timberline_store::{Catalog, ObjectMeta, RowSource, SourceProvider, Store, TenantId, TimeSpan};
+use timberline_store::{Catalog, RowSource, SourceCache, SourceProvider, Store, TenantId, TimeSpan, catalog_sources};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Requests larger than this are validated on a thread that may block: the work takes more than half a millisecond.
@@ -31,8 +29,6 @@ const INLINE_BYTES: usize = 64 << 10;
 const ENTRY_BYTES: usize = 16;
 /// The queue's room is handed out in pieces of this size.
 const ROOM_BYTES: usize = 1 << 10;
-/// Opened objects that are kept with their metadata; when there are more, all are let go.
-const MAX_OPEN_OBJECTS: usize = 256;
 /// How often a reader starts again because the owner of the log removed segments under it.
 const READ_ATTEMPTS: usize = 10;
 
@@ -47,7 +43,8 @@ struct Inner {
     shared: Arc<Shared>,
     /// Room in the queue, in pieces of [`ROOM_BYTES`]; closed if the engine only reads.
     room: Arc<Semaphore>,
-    objects: Mutex<HashMap<(TenantId, String), Arc<ObjectSource>>>,
+    /// Opened data objects.
+    objects: SourceCache,
     writer: Mutex<Option<JoinHandle<()>>>,
     publisher: Mutex<Option<tokio::task::JoinHandle<()>>>,
 }
@@ -152,7 +149,7 @@ impl Engine {
         Self(Arc::new(Inner {
             shared,
             room,
-            objects: Mutex::new(HashMap::new()),
+            objects: SourceCache::default(),
             writer: Mutex::new(writer),
             publisher: Mutex::new(publisher),
         }))
@@ -308,18 +305,10 @@ impl Engine {
         self.0.shared.options.data_dir.clone()
     }
 
-    fn object(&self, tenant: &TenantId, meta: ObjectMeta) -> Arc<ObjectSource> {
-        let mut objects = self.0.objects.lock();
-        let id = (tenant.clone(), meta.key.clone());
-        if let Some(object) = objects.get(&id) {
-            return object.clone();
-        }
-        if objects.len() >= MAX_OPEN_OBJECTS {
-            objects.clear();
-        }
-        let object = Arc::new(ObjectSource::open(self.0.shared.store.clone(), meta, tenant.clone()));
-        objects.insert(id, object.clone());
-        object
+    /// Tells how far publishing got.
+    #[cfg(test)]
+    pub(crate) fn published(&self) -> tokio::sync::watch::Receiver<crate::shared::Published> {
+        self.0.shared.published.subscribe()
     }
 }
 
@@ -331,9 +320,9 @@ impl SourceProvider for Engine {
         span: TimeSpan,
     ) -> Result<Vec<Arc<dyn RowSource>>, timberline_store::Error> {
         let (catalog, in_memory) = self.0.shared.snapshot(tenant, span);
-        let objects = catalog.objects(tenant, span).await?;
-        let objects = objects.into_iter().map(|meta| self.object(tenant, meta) as Arc<dyn RowSource>);
-        Ok(objects.chain(in_memory).collect())
+        let mut sources = catalog_sources(&catalog, &self.0.shared.store, &self.0.objects, tenant, span).await?;
+        sources.extend(in_memory);
+        Ok(sources)
     }
 }
 

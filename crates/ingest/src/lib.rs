@@ -29,7 +29,6 @@
 //! ```
 
 mod active_streams;
-mod stub;
 mod batch;
 mod engine;
 mod error;

@@ -49,9 +49,9 @@ impl fmt::Display for BytesSize {
         let tenths = factor / 10;
         if power == 0 {
             write!(f, "{bytes}B")
-        } else if bytes / factor < 10 && bytes % tenths == 0 {
+        } else if bytes / factor < 10 && bytes.is_multiple_of(tenths) {
             write!(f, "{}.{}{name}", bytes / factor, bytes % factor / tenths)
-        } else if bytes % factor == 0 {
+        } else if bytes.is_multiple_of(factor) {
             write!(f, "{}{name}", bytes / factor)
         } else {
             write!(f, "{bytes}B")

@@ -3,6 +3,8 @@
 //!
 //! Templates are not looked at: whoever compiles them reports their errors.
 
+use regex::bytes::Regex;
+
 use crate::ast::{
     Binary, Expr, LabelFilter, LabelFormat, LabelReplace, LabelSelect, LineFilter, LineFilterOp, LineOperand, LogExpr,
     MatchOp, Matcher, MetricExpr, RangeAggregation, RangeOp, Stage, VectorAggregation,
@@ -11,7 +13,7 @@ use crate::error::ParseError;
 use crate::ip::IpRange;
 use crate::json_path::parse_json_path;
 use crate::pattern::{parse_line_pattern, parse_pattern};
-use crate::regexp::compile_regex;
+use crate::regexp::{RegexError, compile_regex};
 
 const EMPTY_MATCHERS: &str = "queries require at least one regexp or equality matcher that does not have an \
      empty-compatible value. For instance, app=~\".*\" does not meet this requirement, but app=~\".+\" will";
@@ -36,9 +38,13 @@ pub(crate) fn validate_matchers(matchers: &[Matcher]) -> Result<(), ParseError> 
 
 type Check = Result<(), String>;
 
+fn compile(regex: &str, anchored: bool, dot_matches_newline: bool) -> Result<Regex, String> {
+    compile_regex(regex, anchored, dot_matches_newline).map_err(|error| error.to_string())
+}
+
 fn validate_matcher(matcher: &Matcher, in_selector: bool) -> Check {
     if matcher.op.is_regex() {
-        compile_regex(&matcher.value, true, in_selector)?;
+        compile(&matcher.value, true, in_selector)?;
     }
     Ok(())
 }
@@ -46,11 +52,14 @@ fn validate_matcher(matcher: &Matcher, in_selector: bool) -> Check {
 fn validate_log(log: &LogExpr) -> Check {
     let mut selects = false;
     for matcher in &log.matchers {
-        validate_matcher(matcher, true)?;
         selects |= match matcher.op {
             MatchOp::Equal => !matcher.value.is_empty(),
-            MatchOp::Regex => !compile_regex(&matcher.value, true, true)?.is_match(b""),
-            MatchOp::NotEqual | MatchOp::NotRegex => false,
+            MatchOp::Regex => !compile(&matcher.value, true, true)?.is_match(b""),
+            MatchOp::NotEqual => false,
+            MatchOp::NotRegex => {
+                compile(&matcher.value, true, true)?;
+                false
+            }
         };
     }
     if !selects {
@@ -99,7 +108,7 @@ fn validate_line_filter(filter: &LineFilter) -> Check {
             }
             (LineOperand::Ip(_), _) => return Err("ip: invalid operation".to_owned()),
             (LineOperand::Text(regex), LineFilterOp::Regex | LineFilterOp::NotRegex) => {
-                compile_regex(regex, false, false)?;
+                compile(regex, false, false)?;
             }
             (LineOperand::Text(pattern), LineFilterOp::Pattern | LineFilterOp::NotPattern) => {
                 parse_line_pattern(pattern)?;
@@ -138,16 +147,14 @@ fn validate_label_format(formats: &[LabelFormat]) -> Check {
 }
 
 fn validate_regexp_parser(regex: &str) -> Check {
-    let compiled = compile_regex(regex, false, false)?;
-    let mut names: Vec<&str> = compiled.capture_names().flatten().collect();
-    if names.is_empty() {
+    let compiled = compile_regex(regex, false, false).map_err(|error| match error {
+        RegexError::DuplicateName(name) => format!("duplicate extracted label name '{name}'"),
+        other => other.to_string(),
+    })?;
+    if compiled.capture_names().flatten().next().is_none() {
         return Err("at least one named capture must be supplied".to_owned());
     }
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("duplicate extracted label name '{}'", pair[0])),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn validate_logfmt_key(key: &str) -> Check {
@@ -253,7 +260,7 @@ fn validate_binary(binary: &Binary) -> Check {
 
 fn validate_label_replace(replace: &LabelReplace) -> Check {
     validate_series(&replace.inner)?;
-    let compiled = compile_regex(&replace.regex, true, false);
+    let compiled = compile(&replace.regex, true, false);
     compiled
         .map(drop)
         .map_err(|message| format!("invalid regex in label_replace: {message}"))

@@ -70,11 +70,16 @@ impl Error {
         match error {
             timberline_dataobj::Error::Corrupt(damage) => Self::Corrupt {
                 object,
-                section: damage.section.map_or("header".into(), |section| format!("section {section}")),
+                section: damage
+                    .section
+                    .map_or("header".into(), |section| format!("section {section}")),
                 offset: damage.offset,
                 message: damage.reason,
             },
-            other => Self::Unsupported { object, message: other.to_string() },
+            other => Self::Unsupported {
+                object,
+                message: other.to_string(),
+            },
         }
     }
 

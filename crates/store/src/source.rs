@@ -121,12 +121,18 @@ pub trait RowSource: Send + Sync + Debug {
     async fn lines(&self, run: usize, rows: &Selection) -> Result<BinaryArray, Error>;
 
     /// Structured metadata of the selected rows of a run. `names`: only these columns; `None`: all that hold a value.
+    /// Columns that are null in all these rows are left out.
     async fn metadata(
         &self,
         run: usize,
         rows: &Selection,
         names: Option<&[String]>,
     ) -> Result<Vec<MetadataColumn>, Error>;
+
+    /// What was read through this handle so far; nothing for a source in memory.
+    fn scan_stats(&self) -> ScanStats {
+        ScanStats::default()
+    }
 }
 
 /// Hands out all sources that hold entries of a tenant in a time span, each entry in exactly one of them, as of one moment.

@@ -16,8 +16,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use timberline_dataobj::{CoalesceOptions, coalesce, scatter};
 
 /// In a folder a request costs some microseconds, so that only what all but touches is read together, and nothing is cut.
-const LOCAL_COALESCE: CoalesceOptions =
-    CoalesceOptions { max_gap_bytes: 16 << 10, max_fetch_bytes: 8 << 20, min_fetch_bytes: 1 << 20, parallelism: 1 };
+const LOCAL_COALESCE: CoalesceOptions = CoalesceOptions {
+    max_gap_bytes: 16 << 10,
+    max_fetch_bytes: 8 << 20,
+    min_fetch_bytes: 1 << 20,
+    parallelism: 1,
+};
 
 /// A place where objects are kept: a folder, memory, or a bucket. Cheap to clone.
 ///

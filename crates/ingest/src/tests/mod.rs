@@ -1,1 +1,8 @@
-//! Tests.
+//! Tests of the engine as a whole: one harness, one file per subject.
+
+mod concurrency;
+mod crash;
+mod cuts;
+mod failures;
+mod harness;
+mod ingestion;

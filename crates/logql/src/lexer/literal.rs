@@ -81,18 +81,20 @@ fn digits(text: &str, start: usize, length: usize, radix: u32) -> Result<u32, &'
 pub(super) fn number(text: &str) -> (TokenKind, usize) {
     let number_length = number_length(text);
     let after = &text[number_length..];
-    if after.starts_with(|c: char| c.is_alphabetic()) {
-        let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '\u{b5}' | '\u{3bc}');
+    if after.starts_with(|c: char| c == '_' || c.is_alphabetic()) {
+        let in_word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
         let word_length = text.find(|c| !in_word(c)).unwrap_or(text.len());
         let word = &text[..word_length];
-        if let Ok(ns) = parse_prometheus_duration(word).or_else(|_| parse_go_duration(word)) {
-            return (TokenKind::Duration(ns), word_length);
-        }
-        if let Some(bytes) = parse_bytes_size(word) {
-            return (TokenKind::Bytes(bytes), word_length);
-        }
+        let kind = if let Ok(ns) = parse_prometheus_duration(word).or_else(|_| parse_go_duration(word)) {
+            TokenKind::Duration(ns)
+        } else if let Some(bytes) = parse_bytes_size(word) {
+            TokenKind::Bytes(bytes)
+        } else {
+            // Not a number and a word: `a > 5kb > 1` would then be two filters.
+            TokenKind::Unknown(word.to_owned())
+        };
+        return (kind, word_length);
     }
-    // What follows a number that has no known unit becomes the next token, and a syntax error there.
     let digits = &text[..number_length];
     match digits.parse::<f64>() {
         Ok(value) if value.is_finite() => (TokenKind::Number(value), number_length),

@@ -54,3 +54,20 @@ fn sequence_length(text: &[u8]) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{entry, line_after};
+
+    #[test]
+    fn escape_sequences_go() {
+        let f = |line: &str, want: &str| assert_eq!(line_after(&[Stage::Decolorize], &entry(line)), want, "{line:?}");
+        f("plain", "plain");
+        f("\x1b[31mERROR\x1b[0m step \x1b[1;4mdone\x1b[m", "ERROR step done");
+        f("a\x1b[2Kb\x1b[10;5Hc\x1b[?25l", "abc");
+        f("\x1b]8;;http://x\x07link\x1b]8;;\x1b\\!", "link!");
+        f("lone \x1b and \x1b[31", "lone \x1b and \x1b[31");
+        f("\x1b", "\x1b");
+    }
+}

@@ -425,3 +425,63 @@ pub(super) fn sanitize(key: &[u8], first_part: bool, out: &mut Vec<u8>) {
 fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::labels::LabelSet;
+    use crate::pipeline::Wants;
+    use crate::pipeline::testing::{TestEntry, entry, json, label_format, labels_after, logfmt, run};
+
+    #[test]
+    fn categories_are_told_apart() {
+        let entry = TestEntry {
+            stream: &[("app", "api"), ("env", "e")],
+            metadata: &[("trace_id", "t1")],
+            line: br#"{"app":"in","a":1}"#,
+        };
+        let labels = run(&[json(), label_format(&[("env", "x")])], &Wants::All, &entry)
+            .unwrap()
+            .labels;
+        assert_eq!(labels.stream, LabelSet::from_pairs([("app", "api")]));
+        assert_eq!(labels.metadata, LabelSet::from_pairs([("trace_id", "t1")]));
+        assert_eq!(
+            labels.parsed,
+            LabelSet::from_pairs([("a", "1"), ("app_extracted", "in"), ("env", "x")])
+        );
+        let failed = run(&[json()], &Wants::All, &TestEntry { line: b"x", ..entry })
+            .unwrap()
+            .labels;
+        assert_eq!(failed.parsed.get("__error__"), Some("JSONParserErr"));
+    }
+
+    #[test]
+    fn one_name_in_all_categories() {
+        let f = |stages: &[Stage], want: &str| {
+            let entry = TestEntry {
+                stream: &[("app", "a")],
+                metadata: &[("app", "b")],
+                line: br#"{"app":"c"}"#,
+            };
+            assert_eq!(labels_after(stages, &entry), want);
+        };
+        f(&[], r#"app="a", app_extracted="b""#);
+        f(&[json()], r#"app="a", app_extracted="c""#);
+    }
+
+    #[test]
+    fn the_first_parser_wins() {
+        let line = r#"{"a":"json","msg":"a=logfmt b=2"}"#;
+        let stages = [json(), Stage::LineFormat("{{.msg}}".to_owned()), logfmt(&[], &[])];
+        assert_eq!(
+            labels_after(&stages, &entry(line)),
+            r#"a="json", b="2", msg="a=logfmt b=2""#
+        );
+    }
+
+    #[test]
+    fn the_first_error_stays() {
+        let stages = [json(), logfmt(&["strict"], &[])];
+        assert!(labels_after(&stages, &entry("=x")).starts_with(r#"__error__="JSONParserErr""#));
+    }
+}

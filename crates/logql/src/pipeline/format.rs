@@ -159,3 +159,105 @@ impl LabelFormatStage {
             })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::testing::{
+        TestEntry, compile_error, entry, label_format, labels_after, line_after, line_filter, line_format, logfmt,
+    };
+
+    #[test]
+    fn lines_are_rewritten() {
+        let f = |template: &str, want: &str| {
+            let stages = [logfmt(&[], &[]), line_format(template)];
+            assert_eq!(line_after(&stages, &entry("a=1 b=two")), want, "{template}");
+        };
+        f("{{.a}} and {{ .b }}", "1 and two");
+        f("{{.nothere}}", "");
+        f("plain", "plain");
+        f("", "");
+        f("x {{- .a -}} y", "x1y");
+        f("[{{__line__}}]", "[a=1 b=two]");
+        f("{{/* note }} */}}{{.a}}", "1");
+        f("{{`}}`}}", "}}");
+    }
+
+    #[test]
+    fn later_stages_see_the_new_line() {
+        let stages = [
+            logfmt(&[], &[]),
+            line_format("c={{.a}}"),
+            line_filter("|=", &["c=1"]),
+            logfmt(&[], &[]),
+        ];
+        assert_eq!(labels_after(&stages, &entry("a=1")), r#"a="1", c="1""#);
+        assert_eq!(
+            labels_after(&[line_format("x"), line_filter("|=", &["a"])], &entry("a=1")),
+            "dropped"
+        );
+    }
+
+    #[test]
+    fn labels_are_renamed_and_made() {
+        let f = |assignments: &[(&str, &str)], want: &str| {
+            let entry = TestEntry {
+                stream: &[("app", "s")],
+                metadata: &[("user", "u")],
+                ..entry("a=1 b=2")
+            };
+            assert_eq!(
+                labels_after(&[logfmt(&[], &[]), label_format(assignments)], &entry),
+                want,
+                "{assignments:?}"
+            );
+        };
+        f(&[("x", "@a")], r#"app="s", b="2", user="u", x="1""#);
+        f(&[("a", "@b"), ("b", "@a")], r#"app="s", b="2", user="u""#);
+        f(&[("a", "@a")], r#"app="s", b="2", user="u""#);
+        f(&[("x", "@none")], r#"a="1", app="s", b="2", user="u""#);
+        f(&[("x", "{{.a}}-{{.b}}")], r#"a="1", app="s", b="2", user="u", x="1-2""#);
+        f(&[("x", "{{.none}}")], r#"a="1", app="s", b="2", user="u", x="""#);
+        f(
+            &[("x", "{{.a}}"), ("y", "{{.x}}")],
+            r#"a="1", app="s", b="2", user="u", x="1", y="""#,
+        );
+        f(
+            &[("x", "@a"), ("y", "{{.x}}")],
+            r#"app="s", b="2", user="u", x="1", y="1""#,
+        );
+        f(&[("app", "t")], r#"a="1", app="t", b="2", user="u""#);
+        f(&[("user", "v")], r#"a="1", app="s", b="2", user="v""#);
+        f(&[("a", "9")], r#"a="9", app="s", b="2", user="u""#);
+        f(&[("u", "@user"), ("p", "@app")], r#"a="1", b="2", p="s", u="u""#);
+    }
+
+    #[test]
+    fn refuses_and_names() {
+        let f = |message: String, want: &str| assert!(message.contains(want), "{message}");
+        f(
+            compile_error(label_format(&[("a", "x"), ("a", "y")])),
+            "multiple label name 'a' not allowed in a single format operation",
+        );
+        f(
+            compile_error(label_format(&[("__error__", "x")])),
+            "__error__ cannot be formatted",
+        );
+        f(
+            compile_error(line_format("{{.a")),
+            "invalid line template: template: line:1: unclosed action",
+        );
+        f(
+            compile_error(line_format("{{.a | ToUpper}}")),
+            "template action \"ToUpper\"",
+        );
+        f(
+            compile_error(line_format("{{if .a}}x{{end}}")),
+            "template action \"if\"",
+        );
+        f(
+            compile_error(line_format("{{__timestamp__}}")),
+            "template action \"__timestamp__\"",
+        );
+        f(compile_error(line_format("{{.}}")), "template action \".\"");
+    }
+}

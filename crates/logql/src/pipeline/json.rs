@@ -42,7 +42,7 @@ impl JsonStage {
         let mut cursor = Cursor::new(line);
         if !cursor.pass(b'{') || self.members(&mut cursor, labels, scratch).is_err() {
             labels.fail(ErrorKind::JsonParser, |details| {
-                details.extend_from_slice(NOT_AN_OBJECT)
+                details.extend_from_slice(NOT_AN_OBJECT);
             });
         }
     }
@@ -263,5 +263,116 @@ impl UnpackStage {
             }
         }
         Ok(is_packed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{TestEntry, entry, json, labels_after, line_after};
+
+    const FAILED: &str =
+        r#"__error__="JSONParserErr", __error_details__="Value looks like object, but can't find closing '}' symbol""#;
+
+    #[test]
+    fn members_become_labels() {
+        let f = |line: &str, want: &str| assert_eq!(labels_after(&[json()], &entry(line)), want, "{line}");
+        f(r#"{"a":{"b":1}}"#, r#"a_b="1""#);
+        f(r#"{"a":[1,{"b":2}],"c":{"d":[3]},"e":1}"#, r#"e="1""#);
+        f(r#"{"a":null,"b":true,"c":false}"#, r#"b="true", c="false""#);
+        f(
+            r#"{"a":1.50,"b":1e3,"c":-0,"d":12345678901234567890}"#,
+            r#"a="1.50", b="1e3", c="-0", d="12345678901234567890""#,
+        );
+        f(r#"{"a":"","b":"x\ty\u00e9\ud83d\ude00\/"}"#, "a=\"\", b=\"x\\tyé😀/\"");
+        f("{\"a\":\"x\u{fffd}y\",\"b\":\"\\ufffd\"}", r#"a="x y", b=" ""#);
+        f(r#"{"a":"x\qy","b":"\ud800","c":"\u12"}"#, r#"a="", b="", c="""#);
+        f(r#"{"a":1,"a":2}"#, r#"a="1""#);
+        f(r#"{"a_b":1,"a":{"b":2}}"#, r#"a_b="1""#);
+        f(r#"{"a":{"b":2},"a_b":1}"#, r#"a_b="2""#);
+        f(r#"{"a":1} and more"#, r#"a="1""#);
+        f(r#" { "a" : { "b" : "c" } , "d" : 2 } "#, r#"a_b="c", d="2""#);
+        f("{}", "");
+        f(
+            r#"{"user-id":1,"9lives":2,"a.b":3,"é":4," x ":5,"":6,"p":{"9":7,"":8}}"#,
+            r#"_="4", _9lives="2", a_b="3", p_9="7", user_id="1", x="5""#,
+        );
+        f(r#"{"a\"b":1,"a":"]}"}"#, r#"a="]}", a_b="1""#);
+    }
+
+    #[test]
+    fn damage_keeps_what_was_read() {
+        let f = |line: &str, read: &str| {
+            let want = if read.is_empty() {
+                FAILED.to_owned()
+            } else {
+                format!("{FAILED}, {read}")
+            };
+            assert_eq!(labels_after(&[json()], &entry(line)), want, "{line}");
+        };
+        for line in ["", "plain", "[1]", r#""x""#, "5", "{", r#"{"#] {
+            f(line, "");
+        }
+        f(r#"{"a":1,"b":"#, r#"a="1""#);
+        f(r#"{"a":1,"b":"x"#, r#"a="1""#);
+        f(r#"{"a":1"#, r#"a="1""#);
+        f(r#"{"a":1,}"#, r#"a="1""#);
+        f(r#"{"a":1 "b":2}"#, r#"a="1""#);
+        f(r#"{"a":1,"b":nul,"c":3}"#, r#"a="1""#);
+        f(r#"{"a":1,"b":[1,2"#, r#"a="1""#);
+        // An object that does not end gives none of its members, one that ends gives those before the damage.
+        f(r#"{"a":1,"b":{"c":2,"d""#, r#"a="1""#);
+        f(r#"{"a":1,"b":{"c":2,"e":{"f":3},"d""#, r#"a="1""#);
+        f(r#"{"a":1,"b":{"c":2,"d"x},"e":3}"#, r#"a="1", b_c="2""#);
+        f(&format!("{}1", r#"{"a":"#.repeat(100_000)), "");
+    }
+
+    #[test]
+    fn names_of_the_stream_and_the_metadata_stay() {
+        let f = |line: &str, want: &str| {
+            let entry = TestEntry {
+                stream: &[("app", "api"), ("app_x", "s")],
+                metadata: &[("trace_id", "t1")],
+                line: line.as_bytes(),
+            };
+            assert_eq!(labels_after(&[json()], &entry), want, "{line}");
+        };
+        f(
+            r#"{"app":"in","a":1}"#,
+            r#"a="1", app="api", app_extracted="in", app_x="s", trace_id="t1""#,
+        );
+        f(
+            r#"{"app":{"x":1}}"#,
+            r#"app="api", app_x="s", app_x_extracted="1", trace_id="t1""#,
+        );
+        f(
+            r#"{"trace_id":"z"}"#,
+            r#"app="api", app_x="s", trace_id="t1", trace_id_extracted="z""#,
+        );
+        f(
+            r#"{"app":"1","app":"2","app_extracted":"3"}"#,
+            r#"app="api", app_extracted="1", app_x="s", trace_id="t1""#,
+        );
+    }
+
+    #[test]
+    fn unpack_takes_members_and_the_line() {
+        let unpack = [Stage::Unpack];
+        let f = |line: &str, want_labels: &str, want_line: &str| {
+            assert_eq!(labels_after(&unpack, &entry(line)), want_labels, "{line}");
+            assert_eq!(line_after(&unpack, &entry(line)), want_line, "{line}");
+        };
+        f(
+            r#"{"pod":"p","n":1,"o":{"x":"y"},"_entry":"a \"b\"","c":"d"}"#,
+            r#"c="d", pod="p""#,
+            r#"a "b""#,
+        );
+        f(r#"{"pod":"p"}"#, "", r#"{"pod":"p"}"#);
+        f(
+            "plain",
+            r#"__error__="JSONParserErr", __error_details__="expecting json object(6), but it is not""#,
+            "plain",
+        );
+        f(r#"{"a":"b","_entry":"c""#, FAILED, r#"{"a":"b","_entry":"c""#);
     }
 }

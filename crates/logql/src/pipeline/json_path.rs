@@ -7,24 +7,19 @@ use super::json::NOT_AN_OBJECT;
 use super::json_scan::{Cursor, Malformed, Value, append_string, unescape};
 use super::needs::Needs;
 use crate::ast::Extraction;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum PathPart {
-    Key(Vec<u8>),
-    Index(usize),
-}
+use crate::json_path::{PathStep, parse_json_path};
 
 /// The stage `json a="b.c"`.
 #[derive(Clone, Debug)]
 pub(super) struct JsonPathStage {
-    targets: Vec<(String, Vec<PathPart>)>,
+    targets: Vec<(String, Vec<PathStep>)>,
     needs: Needs,
 }
 
 impl JsonPathStage {
     /// Compiles the expressions of the stage.
     pub(super) fn compile(extractions: &[Extraction], needs: Needs) -> Result<Self, String> {
-        let target = |extraction: &Extraction| Ok((extraction.label.clone(), parse_path(&extraction.expression)?));
+        let target = |extraction: &Extraction| Ok((extraction.label.clone(), parse_json_path(&extraction.expression)?));
         Ok(Self {
             targets: extractions.iter().map(target).collect::<Result<_, String>>()?,
             needs,
@@ -52,7 +47,7 @@ impl JsonPathStage {
             }
             if matches!(found, Found::Damaged) {
                 labels.fail(ErrorKind::JsonParser, |details| {
-                    details.extend_from_slice(NOT_AN_OBJECT)
+                    details.extend_from_slice(NOT_AN_OBJECT);
                 });
             }
         }
@@ -70,12 +65,12 @@ enum Found<'a> {
     Damaged,
 }
 
-fn find<'a>(line: &'a [u8], path: &[PathPart]) -> Found<'a> {
+fn find<'a>(line: &'a [u8], path: &[PathStep]) -> Found<'a> {
     let mut cursor = Cursor::new(line);
-    for part in path {
-        let is_there = match (part, cursor.value()) {
-            (PathPart::Key(key), Ok(Value::Object)) => enter_member(&mut cursor, key),
-            (PathPart::Index(index), Ok(Value::Array)) => enter_element(&mut cursor, *index),
+    for step in path {
+        let is_there = match (step, cursor.value()) {
+            (PathStep::Key(key), Ok(Value::Object)) => enter_member(&mut cursor, key.as_bytes()),
+            (PathStep::Index(index), Ok(Value::Array)) => enter_element(&mut cursor, *index),
             _ => Ok(false),
         };
         if is_there != Ok(true) {
@@ -134,73 +129,89 @@ fn is_escaped_form(key: &[u8], wanted: &[u8]) -> bool {
     unescape(key, &mut plain) && plain == wanted
 }
 
-/// Parses `a.b["c"][0]`.
-fn parse_path(text: &str) -> Result<Vec<PathPart>, String> {
-    let fail = |problem: String| Err(format!("cannot parse expression [{text}]: syntax error: {problem}"));
-    let mut path = Vec::new();
-    let mut rest = text.trim();
-    if rest.is_empty() {
-        return fail("unexpected $end, expecting FIELD or LSB".to_owned());
-    }
-    while !rest.is_empty() {
-        if let Some(inner) = rest.strip_prefix('[') {
-            let Some((part, after)) = parse_bracket(inner) else {
-                return fail(format!("unexpected {}, expecting STRING or INDEX", token_name(inner)));
-            };
-            path.push(part);
-            rest = after.trim_start();
-            continue;
-        }
-        let field = match rest.strip_prefix('.') {
-            Some(after) if !path.is_empty() => after,
-            None if path.is_empty() => rest,
-            _ => return fail(format!("unexpected {}", token_name(rest))),
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::testing::{TestEntry, compile_error, entry, json_paths, labels_after};
+
+    #[test]
+    fn expressions_find_values() {
+        let line = r#"{"status":200,"request":{"headers":{"User-Agent":"c\"url"},"ok":true},"servers":["a",{"b":[1,2]}],"none":null,"weird key":"w","a\u0062":"esc"}"#;
+        let f = |path: &str, want: &str| {
+            let want = format!("x={want}");
+            assert_eq!(
+                labels_after(&[json_paths(&[("x", path)])], &entry(line)),
+                want,
+                "{path}"
+            );
         };
-        let is_start = |c: char| c.is_alphabetic() || c == '_';
-        let length = field
-            .find(|c: char| !is_start(c) && !c.is_ascii_digit())
-            .unwrap_or(field.len());
-        if !field.starts_with(is_start) {
-            return fail(format!("unexpected {}, expecting FIELD", token_name(field)));
+        f("status", r#""200""#);
+        f(r#"request.headers["User-Agent"]"#, r#""c\"url""#);
+        f("request.ok", r#""true""#);
+        f("servers[0]", r#""a""#);
+        f("servers[1].b[1]", r#""2""#);
+        f("servers", r#""[\"a\",{\"b\":[1,2]}]""#);
+        f("servers[1]", r#""{\"b\":[1,2]}""#);
+        f("servers[7]", r#""""#);
+        f("servers.a", r#""""#);
+        f("none", r#""""#);
+        f("missing.path", r#""""#);
+        f(r#"["weird key"]"#, r#""w""#);
+        f("ab", r#""esc""#);
+    }
+
+    #[test]
+    fn only_the_value_must_be_sound() {
+        let f = |line: &str, want: &str| {
+            assert_eq!(
+                labels_after(
+                    &[json_paths(&[("x", "a"), ("app", "b")])],
+                    &TestEntry {
+                        stream: &[("app", "s")],
+                        ..entry(line)
+                    }
+                ),
+                want,
+                "{line}"
+            );
+        };
+        f("plain", r#"__error__="JSONParserErr", app="s""#);
+        f("", r#"__error__="JSONParserErr", app="s""#);
+        f(r#"["a"]"#, r#"app="s", x="""#);
+        f(r#""a""#, r#"app="s", x="""#);
+        f(r#"{"a":1,"b":2,"c":"#, r#"app="s", app_extracted="2", x="1""#);
+        f(r#"{"c":1,"d":"#, r#"app="s", x="""#);
+        f(
+            r#"{"a":{"c":1"#,
+            r#"__error__="JSONParserErr", __error_details__="Value looks like object, but can't find closing '}' symbol", app="s", x="""#,
+        );
+    }
+
+    #[test]
+    fn refuses_broken_expressions() {
+        let f = |path: &str, want: &str| {
+            let message = compile_error(json_paths(&[("x", path)]));
+            assert!(message.contains(want), "{message}");
+        };
+        f(
+            "user..id",
+            "cannot parse expression [user..id]: syntax error: unexpected DOT, expecting FIELD",
+        );
+        f(
+            "[[",
+            "cannot parse expression [[[]: syntax error: unexpected LSB, expecting STRING or INDEX",
+        );
+        for path in [
+            "",
+            "a.",
+            "a[",
+            "a[x]",
+            "a[1",
+            ".a",
+            "a b",
+            "a[-1]",
+            "a[99999999999999999999999]",
+        ] {
+            f(path, "cannot parse expression [");
         }
-        path.push(PathPart::Key(field.as_bytes()[..length].to_vec()));
-        rest = field[length..].trim_start();
-    }
-    Ok(path)
-}
-
-/// Parses `"key"]` or `0]` and answers what follows.
-fn parse_bracket(text: &str) -> Option<(PathPart, &str)> {
-    let text = text.trim_start();
-    let Some(quoted) = text.strip_prefix('"') else {
-        let (index, after) = text.split_once(']')?;
-        let index = index.trim();
-        let is_number = !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit());
-        return is_number.then(|| Some((PathPart::Index(index.parse().ok()?), after)))?;
-    };
-    let mut escaped = false;
-    let end = quoted.find(|c| {
-        let is_end = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        is_end
-    })?;
-    let mut key = Vec::new();
-    if !unescape(&quoted.as_bytes()[..end], &mut key) {
-        return None;
-    }
-    let after = quoted[end + 1..].trim_start().strip_prefix(']')?;
-    Some((PathPart::Key(key), after))
-}
-
-fn token_name(text: &str) -> &'static str {
-    match text.chars().next() {
-        None => "$end",
-        Some('.') => "DOT",
-        Some('[') => "LSB",
-        Some(']') => "RSB",
-        Some('"') => "STRING",
-        Some(c) if c.is_ascii_digit() => "INDEX",
-        Some(c) if c.is_alphabetic() || c == '_' => "FIELD",
-        Some(_) => "character",
     }
 }

@@ -5,10 +5,11 @@
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
-use super::ip::IpSet;
+use super::ip::is_found_in;
 use super::pattern::PatternTest;
-use super::regex::compile_regex;
 use crate::ast::{LineFilter, LineFilterOp, LineOperand};
+use crate::ip::IpRange;
+use crate::regexp::compile_regex;
 
 /// A compiled line filter.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ enum Test {
     Contains(Box<Finder<'static>>),
     Regex(Regex),
     Pattern(PatternTest),
-    Ip(IpSet),
+    Ip(IpRange),
 }
 
 impl LineMatcher {
@@ -79,7 +80,7 @@ impl Test {
             Self::Contains(finder) => finder.find(line).is_some(),
             Self::Regex(regex) => regex.is_match(line),
             Self::Pattern(pattern) => pattern.matches(line),
-            Self::Ip(set) => set.is_found_in(line),
+            Self::Ip(range) => is_found_in(range, line),
         }
     }
 }
@@ -89,14 +90,14 @@ fn compile_test(op: LineFilterOp, operand: &LineOperand) -> Result<Test, String>
     let text = match operand {
         LineOperand::Text(text) => text,
         LineOperand::Ip(set) if matches!(op, Op::Contains | Op::NotContains) => {
-            return Ok(Test::Ip(IpSet::parse(set)?));
+            return Ok(Test::Ip(IpRange::parse(set)?));
         }
         LineOperand::Ip(_) => return Err("ip: invalid operation".to_owned()),
     };
     match op {
         Op::Contains | Op::NotContains => Ok(contains(text.as_bytes())),
         Op::Regex | Op::NotRegex => {
-            let regex = compile_regex(text, false, false)?;
+            let regex = compile_regex(text, false, false).map_err(|error| error.to_string())?;
             Ok(literal_of(text).map_or(Test::Regex(regex), |literal| contains(&literal)))
         }
         Op::Pattern | Op::NotPattern => Ok(Test::Pattern(PatternTest::compile(text)?)),
@@ -183,4 +184,104 @@ fn filter_contains(
         from = end;
     }
     keep.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{compile_error, entry, line_after, line_filter};
+
+    fn matcher(op: &str, alternatives: &[&str]) -> LineMatcher {
+        let Stage::LineFilter(filter) = line_filter(op, alternatives) else {
+            panic!("not a line filter");
+        };
+        LineMatcher::compile(&filter).unwrap()
+    }
+
+    #[test]
+    fn every_operator_keeps_and_drops() {
+        let f = |op: &str, alternatives: &[&str], line: &str, want: bool| {
+            let filter = [line_filter(op, alternatives)];
+            let want = if want { line } else { "dropped" };
+            assert_eq!(
+                line_after(&filter, &entry(line)),
+                want,
+                "{op} {alternatives:?} {line:?}"
+            );
+        };
+        f("|=", &["err"], "an error", true);
+        f("|=", &["Err"], "an error", false);
+        f("!=", &["err"], "an error", false);
+        f("!=", &["err"], "fine", true);
+        f("|~", &["e.r"], "an error", true);
+        f("|~", &["^e.r"], "an error", false);
+        f("!~", &["e.r"], "an error", false);
+        f("|=", &["a", "b"], "xbx", true);
+        f("!=", &["a", "b"], "xbx", false);
+        f("!=", &["a", "b"], "xcx", true);
+        f("|~", &["^a", "b$"], "xb", true);
+        f("!~", &["^a", "b$"], "xb", false);
+        f("|=", &[""], "x", true);
+        f("|~", &[""], "", true);
+        f("|~", &[".*"], "a\nb", true);
+        f("!=", &[""], "x", false);
+        f("!~", &[""], "x", false);
+        f("|~", &["(?i)error"], "ERROR", true);
+        f("|~", &["(?i)straße"], "STRAßE", true);
+        f("|~", &["a.c"], "a\nc", false);
+        f("|~", &["(?s)a.c"], "a\nc", true);
+        f("|~", &["^b"], "a\nb", false);
+        f("|~", &["(?m)^b"], "a\nb", true);
+        f("|~", &[".*foo.*"], "a foo b", true);
+        f("|~", &["x*foo.*"], "a fo b", false);
+        f("|=", &["ip(10.0.0.0/8)"], "from 10.1.2.3", true);
+        f("!=", &["ip(10.0.0.0/8)"], "from 10.1.2.3", false);
+        f("!=", &["ip(10.0.0.0/8)"], "no address", true);
+        f("|=", &["x", "ip(10.0.0.0/8)"], "from 10.1.2.3", true);
+    }
+
+    #[test]
+    fn invalid_utf8_breaks_nothing() {
+        assert!(matcher("|=", &["b"]).matches(b"\xffab\xfe"));
+        assert!(matcher("|~", &["a.c"]).matches(b"\xffa\xc3\xa9c\xfe"));
+    }
+
+    #[test]
+    fn refuses_what_does_not_compile() {
+        let f = |op: &str, operand: &str, want: &str| {
+            let message = compile_error(line_filter(op, &[operand]));
+            assert!(message.contains(want), "{message}");
+        };
+        f("|~", "[", "error parsing regexp");
+        f("|=", "ip(not-an-ip)", "ip: invalid pattern: \"not-an-ip\"");
+        f("|~", "ip(10.0.0.0/8)", "ip: invalid operation");
+        f("|>", "Failed <user>", "named captures are not allowed: found '<user>'");
+        f("|>", "<_><_>", "found consecutive capture '<_><_>'");
+    }
+
+    proptest! {
+        #[test]
+        fn the_buffer_search_agrees_with_the_line_search(
+            lines in prop::collection::vec("[ab]{0,6}", 0..20),
+            kept in prop::collection::vec(any::<bool>(), 20),
+            needle in "[ab]{0,3}",
+            op in prop::sample::select(vec!["|=", "!=", "|~", "!~"]),
+        ) {
+            let filter = matcher(op, &[&needle]);
+            let data: String = lines.concat();
+            let mut offsets = vec![0i32];
+            for line in &lines {
+                offsets.push(offsets[offsets.len() - 1] + line.len() as i32);
+            }
+            let before: Vec<u32> = (0..lines.len() as u32).filter(|&row| kept[row as usize]).collect();
+            let mut rows = before.clone();
+            filter.filter(&offsets, data.as_bytes(), &mut rows);
+            let want: Vec<u32> =
+                before.into_iter().filter(|&row| filter.matches(lines[row as usize].as_bytes())).collect();
+            prop_assert_eq!(rows, want);
+        }
+    }
 }

@@ -47,12 +47,10 @@ impl LogfmtStage {
     ) -> Result<Self, String> {
         let mut targets = Vec::new();
         for extraction in extractions {
-            let key = extraction.expression.trim();
+            let key = &extraction.expression;
             let is_start = |c: char| c.is_alphabetic() || c == '_';
-            if !key.starts_with(is_start) || !key.chars().all(|c| is_start(c) || c.is_ascii_digit()) {
-                return Err(format!(
-                    "cannot parse expression [{key}]: syntax error: expecting one key"
-                ));
+            if !key.starts_with(is_start) || !key.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                return Err(format!("cannot parse expression [{key}]: not an identifier"));
             }
             targets.push(Target {
                 label: extraction.label.clone(),
@@ -284,5 +282,76 @@ impl<'a> Pairs<'a> {
         while self.line.get(self.at).is_some_and(|b| *b > b' ') {
             self.at += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::testing::{TestEntry, entry, labels_after, logfmt};
+
+    #[test]
+    fn pairs_become_labels() {
+        let f = |line: &str, want: &str| assert_eq!(labels_after(&[logfmt(&[], &[])], &entry(line)), want, "{line}");
+        f("a=1 b=2", r#"a="1", b="2""#);
+        f("a= b=1 c", r#"b="1""#);
+        f(r#"a="x y" b="q\"\\\n\u00e9" c="""#, "a=\"x y\", b=\"q\\\"\\\\\\né\"");
+        f("a.b=1 9x=2 a-b=3", r#"_9x="2", a_b="1""#);
+        f("a=1 a=2", r#"a="1""#);
+        f("=x b=1", r#"b="1""#);
+        f(r#"a"b=1 c=2"#, r#"c="2""#);
+        f("key=value= b=1", r#"b="1""#);
+        f(r#"a=1 b="no end c=2"#, r#"a="1""#);
+        f(r#"a="\q" b=1"#, r#"b="1""#);
+        f("\ta=1\n\u{1}b=2 ", r#"a="1", b="2""#);
+        f("", "");
+        f("plain words only 7", "");
+    }
+
+    #[test]
+    fn flags_change_what_counts() {
+        let f = |flags: &[&str], line: &str, want: &str| {
+            assert_eq!(
+                labels_after(&[logfmt(flags, &[])], &entry(line)),
+                want,
+                "{flags:?} {line}"
+            );
+        };
+        f(&["keep_empty"], "a= b=1 c", r#"a="", b="1", c="""#);
+        f(&["strict", "keep_empty"], "words 7", r#"_7="", words="""#);
+        let failed = |details: &str, rest: &str| {
+            format!(r#"__error__="LogfmtParserErr", __error_details__="logfmt syntax error at pos {details}"{rest}"#)
+        };
+        f(&["strict"], "a=1 =x b=2", &failed("5 : unexpected '='", r#", a="1""#));
+        f(&["strict"], r#"a"b=1"#, &failed(r#"2 : unexpected '\"'"#, ""));
+        f(
+            &["strict"],
+            r#"a=1 b="no end"#,
+            &failed("14 : unterminated quoted value", r#", a="1""#),
+        );
+        f(&["strict"], "a=b=", &failed("4 : unexpected '='", ""));
+        f(&["strict"], "a\u{fffd}=b", &failed("5 : invalid key", ""));
+        f(&["strict"], "a= b=1 c", r#"b="1""#);
+    }
+
+    #[test]
+    fn expressions_are_always_set() {
+        let f = |flags: &[&str], pairs: &[(&str, &str)], line: &str, want: &str| {
+            let entry = TestEntry {
+                stream: &[("app", "s")],
+                ..entry(line)
+            };
+            assert_eq!(labels_after(&[logfmt(flags, pairs)], &entry), want, "{pairs:?} {line}");
+        };
+        f(&[], &[("x", "a"), ("b", "b")], "a=1 c=2", r#"app="s", b="", x="1""#);
+        f(&[], &[("x", "a")], "a=1 a=2", r#"app="s", x="2""#);
+        f(&[], &[("x", "a_b")], "a.b=1", r#"app="s", x="1""#);
+        f(&[], &[("app", "a")], "a=1", r#"app="s", app_extracted="1""#);
+        f(&[], &[("app", "a")], "b=1", r#"app="s""#);
+        f(
+            &["strict"],
+            &[("x", "a")],
+            "a=1 =",
+            r#"__error__="LogfmtParserErr", __error_details__="logfmt syntax error at pos 5 : unexpected '='", app="s", x="1""#,
+        );
     }
 }

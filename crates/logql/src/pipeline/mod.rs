@@ -33,11 +33,12 @@ mod line_filter;
 mod logfmt;
 mod needs;
 mod pattern;
-mod regex;
 mod regexp;
 mod runner;
 mod select;
 mod template;
+#[cfg(test)]
+mod testing;
 mod unwrap;
 
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
@@ -78,6 +79,13 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    fn of_stage(self, stage: &Stage) -> Self {
+        match self {
+            Self::Invalid(message) => Self::Invalid(format!("stage '{stage}' : {message}")),
+            Self::NotSupported(feature) => Self::NotSupported(format!("{feature} of stage '{stage}'")),
+        }
+    }
+
     fn within(self, context: &str) -> Self {
         match self {
             Self::Invalid(message) => Self::Invalid(format!("{context}: {message}")),
@@ -186,7 +194,7 @@ impl Step {
 
 /// Compiles a stage after which `needs` must be there. `None`: the stage has nothing to do.
 fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileError> {
-    let invalid_stage = CompileError::Invalid;
+    let invalid_stage = |message: String| CompileError::Invalid(format!("stage '{stage}' : {message}"));
     let step = match stage {
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
@@ -211,8 +219,12 @@ fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileEr
             Step::Pattern(PatternStage::compile(text, needs.clone()).map_err(invalid)?)
         }
         Stage::Unpack => Step::Unpack(UnpackStage::new(needs.clone())),
-        Stage::LineFormat(text) => Step::LineFormat(LineFormatStage::compile(text)?),
-        Stage::LabelFormat(assignments) => Step::LabelFormat(LabelFormatStage::compile(assignments)?),
+        Stage::LineFormat(text) => {
+            Step::LineFormat(LineFormatStage::compile(text).map_err(|error| error.of_stage(stage))?)
+        }
+        Stage::LabelFormat(assignments) => {
+            Step::LabelFormat(LabelFormatStage::compile(assignments).map_err(|error| error.of_stage(stage))?)
+        }
         Stage::Decolorize => Step::Decolorize,
         Stage::Drop(selects) => Step::Drop(DropStage::compile(selects).map_err(invalid_stage)?),
         Stage::Keep(selects) => Step::Keep(KeepStage::compile(selects).map_err(invalid_stage)?),

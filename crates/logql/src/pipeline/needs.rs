@@ -132,3 +132,116 @@ fn add_filter(filter: &LabelFilter, names: &mut BTreeSet<String>) {
     };
     names.insert(name.clone());
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{
+        TestEntry, entry, json, label_filter, label_format, line_filter, line_format, logfmt, names, run,
+    };
+    use crate::pipeline::{Pipeline, Wants};
+
+    fn only(names: &[&str]) -> Wants {
+        Wants::Only(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    fn parsed(stages: &[Stage], wants: &Wants, line: &str) -> String {
+        let entry = TestEntry {
+            stream: &[("app", "a")],
+            ..entry(line)
+        };
+        run(stages, wants, &entry).map_or("dropped".to_owned(), |outcome| outcome.labels.parsed.to_string())
+    }
+
+    #[test]
+    fn parsers_nobody_needs_do_not_run() {
+        assert_eq!(parsed(&[json()], &only(&[]), "z"), "{}");
+        assert_eq!(parsed(&[json(), Stage::Drop(names(&["x"]))], &only(&[]), "z"), "{}");
+        let fails = |stages: &[Stage], wants: &Wants| {
+            assert!(
+                parsed(stages, wants, "z").contains("JSONParserErr"),
+                "{stages:?} {wants:?}"
+            );
+        };
+        fails(&[json()], &only(&["app"]));
+        fails(&[json()], &only(&["level"]));
+        fails(&[json(), label_filter("foo", "=", "")], &only(&[]));
+        fails(&[json()], &Wants::All);
+        fails(&[json()], &only(&["__error__"]));
+        assert_eq!(
+            parsed(&[json(), label_filter("__error__", "=", "")], &only(&[]), "z"),
+            "dropped"
+        );
+    }
+
+    #[test]
+    fn parsers_extract_only_what_is_needed() {
+        let line = r#"{"a":1,"b":{"c":2,"d":3},"app":"in","e":4}"#;
+        let f = |stages: &[Stage], wants: &[&str], want: &str| {
+            assert_eq!(parsed(stages, &only(wants), line), want, "{stages:?} {wants:?}");
+        };
+        f(&[json()], &["a"], r#"{a="1"}"#);
+        f(&[json()], &["b_d", "e"], r#"{b_d="3", e="4"}"#);
+        f(&[json()], &["app_extracted"], r#"{app_extracted="in"}"#);
+        f(&[json()], &["app"], "{}");
+        f(&[json(), label_filter("a", "=", "1")], &["e"], r#"{a="1", e="4"}"#);
+        f(
+            &[json(), label_format(&[("x", "@a"), ("y", "{{.e}}")])],
+            &["x"],
+            r#"{e="4", x="1", y="4"}"#,
+        );
+        f(
+            &[json(), line_format("a={{.e}}"), logfmt(&[], &[])],
+            &["a"],
+            r#"{a="1", e="4"}"#,
+        );
+    }
+
+    #[test]
+    fn metadata_that_can_show() {
+        let f = |stages: &[Stage], wants: &Wants, want: Option<&[&str]>| {
+            let names = Pipeline::compile(stages, wants).unwrap().metadata_names();
+            assert_eq!(
+                names,
+                want.map(|names| names.iter().map(|name| (*name).to_owned()).collect())
+            );
+        };
+        f(&[], &Wants::All, None);
+        f(&[], &only(&[]), Some(&[]));
+        f(&[], &only(&["a_extracted", "__error__"]), Some(&["a", "a_extracted"]));
+        f(&[label_filter("x", "=", "")], &only(&["a"]), Some(&["a", "x"]));
+        f(
+            &[label_format(&[("a", "@b"), ("c", "{{.d}}")])],
+            &only(&[]),
+            Some(&["b", "d"]),
+        );
+    }
+
+    #[test]
+    fn what_becomes_of_the_line() {
+        let f = |stages: &[Stage], wants: &Wants, leading: usize, needs_line: bool, changes_line: bool| {
+            let pipeline = Pipeline::compile(stages, wants).unwrap();
+            let facts = (
+                pipeline.line_filters().len(),
+                pipeline.needs_line(),
+                pipeline.changes_line(),
+            );
+            assert_eq!(facts, (leading, needs_line, changes_line), "{stages:?}");
+        };
+        let contains = || line_filter("|=", &["x"]);
+        f(&[], &Wants::All, 0, false, false);
+        f(&[contains()], &Wants::All, 1, true, false);
+        f(
+            &[contains(), label_filter("a", "=", "1"), contains(), json(), contains()],
+            &Wants::All,
+            3,
+            true,
+            false,
+        );
+        f(&[contains(), line_format("y"), contains()], &Wants::All, 1, true, true);
+        f(&[label_filter("a", "=", "1")], &Wants::All, 0, false, false);
+        f(&[line_format("{{.a}}")], &Wants::All, 0, false, true);
+        f(&[line_filter("|=", &[""])], &Wants::All, 0, false, false);
+        f(&[json()], &only(&[]), 0, false, false);
+    }
+}

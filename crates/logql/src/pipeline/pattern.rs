@@ -6,57 +6,21 @@ use memchr::memmem::Finder;
 
 use super::entry::Labels;
 use super::needs::Needs;
+use crate::pattern::{PatternPart, UNNAMED, parse_line_pattern, parse_pattern};
 
 #[derive(Clone, Debug)]
 enum Part {
     Literal(Box<Finder<'static>>),
-    /// `<_>`, without a name
+    /// `None`: `<_>`
     Capture(Option<String>),
 }
 
-/// Splits a pattern. Neighbouring literal characters are one part; a `<` that opens no capture is literal.
-fn split(text: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut literal = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if let Some(name) = capture_name(rest) {
-            if !literal.is_empty() {
-                parts.push(Part::Literal(Box::new(Finder::new(&literal).into_owned())));
-                literal.clear();
-            }
-            rest = &rest[name.len() + 2..];
-            parts.push(Part::Capture((name != "_").then(|| name.to_owned())));
-        } else {
-            literal.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    if !literal.is_empty() {
-        parts.push(Part::Literal(Box::new(Finder::new(&literal).into_owned())));
-    }
-    parts
-}
-
-/// The name in `<name>...`.
-fn capture_name(text: &str) -> Option<&str> {
-    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
-    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
-    (name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit())).then_some(name)
-}
-
-fn written(capture: Option<&String>) -> String {
-    format!("<{}>", capture.map_or("_", String::as_str))
-}
-
-fn refuse_neighbours(parts: &[Part]) -> Result<(), String> {
-    for pair in parts.windows(2) {
-        if let [Part::Capture(a), Part::Capture(b)] = pair {
-            let captures = written(a.as_ref()) + &written(b.as_ref());
-            return Err(format!("found consecutive capture '{captures}': invalid expression"));
-        }
-    }
-    Ok(())
+fn compile_parts(parts: Vec<PatternPart>) -> Vec<Part> {
+    let compile = |part| match part {
+        PatternPart::Literal(text) => Part::Literal(Box::new(Finder::new(&text).into_owned())),
+        PatternPart::Capture(name) => Part::Capture((name != UNNAMED).then_some(name)),
+    };
+    parts.into_iter().map(compile).collect()
 }
 
 /// The test of a pattern line filter.
@@ -68,14 +32,9 @@ pub(super) struct PatternTest {
 impl PatternTest {
     /// Compiles the text of `|>`.
     pub(super) fn compile(text: &str) -> Result<Self, String> {
-        let parts = split(text);
-        for part in &parts {
-            if let Part::Capture(Some(name)) = part {
-                return Err(format!("named captures are not allowed: found '<{name}>'"));
-            }
-        }
-        refuse_neighbours(&parts)?;
-        Ok(Self { parts })
+        Ok(Self {
+            parts: compile_parts(parse_line_pattern(text)?),
+        })
     }
 
     /// True if the line matches: literals are found from left to right, first occurrence, and a wildcard takes at least
@@ -112,27 +71,10 @@ pub(super) struct PatternStage {
 impl PatternStage {
     /// Compiles the text of the stage.
     pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
-        let parts = split(text);
-        let names: Vec<&String> = parts
-            .iter()
-            .filter_map(|p| {
-                if let Part::Capture(name) = p {
-                    name.as_ref()
-                } else {
-                    None
-                }
-            })
-            .collect();
-        if names.is_empty() {
-            return Err("at least one capture is required".to_owned());
-        }
-        refuse_neighbours(&parts)?;
-        for (at, name) in names.iter().enumerate() {
-            if names[..at].contains(name) {
-                return Err(format!("duplicate capture name ({name}): invalid expression"));
-            }
-        }
-        Ok(Self { parts, needs })
+        Ok(Self {
+            parts: compile_parts(parse_pattern(text)?),
+            needs,
+        })
     }
 
     /// Adds the captures. A literal that is not found gives the rest of the line to the capture before it and ends the
@@ -160,5 +102,73 @@ impl PatternStage {
             rest = &rest[at + needle_length..];
             parts = &others[1..];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{compile_error, entry, labels_after};
+
+    #[test]
+    fn line_patterns_match_by_the_rules() {
+        let f = |pattern: &str, line: &str, want: bool| {
+            let test = PatternTest::compile(pattern).unwrap();
+            assert_eq!(test.matches(line.as_bytes()), want, "{pattern} on {line:?}");
+        };
+        f("a<_>c", "abc", true);
+        f("a<_>c", "ac", false);
+        f("foo<_>", "a foo b", true);
+        f("foo<_>", "a foo", false);
+        f("<_>foo", "foo bar", false);
+        f("<_>foo", "a foo b", false);
+        f("<_>foo", "a foo", true);
+        f("<_>", "x", true);
+        f("<_>", "", false);
+        f("", "", true);
+        f("", "x", false);
+        f("foo", "a foo", true);
+        f("foo", "foo a", false);
+        f("a <b", "x a <b", true);
+        f("Failed <_> port <_> ssh2", "Failed password port 22 ssh2", true);
+    }
+
+    #[test]
+    fn captures_become_labels() {
+        let f = |pattern: &str, line: &str, want: &str| {
+            assert_eq!(
+                labels_after(&[Stage::Pattern(pattern.to_owned())], &entry(line)),
+                want,
+                "{pattern} on {line}"
+            );
+        };
+        f(
+            "<ip> - <user> [<_>]",
+            "1.2.3.4 - bob [now]",
+            r#"ip="1.2.3.4", user="bob""#,
+        );
+        f("level=<l> <rest>", "level=info a b", r#"l="info", rest="a b""#);
+        f("level=<l> <rest>", " level=info a b", "");
+        f("<a> x <b>", "1 2 3", r#"a="1 2 3""#);
+        f("<a>,<b>,<c>", ",,", r#"a="", b="", c="""#);
+        f("from <<from>>", "from <me>", r#"from="me""#);
+        f("<ip> - <user> nomatch", "1 - 2 3", r#"ip="1", user="2 3""#);
+        f("<_> <rest>", "a b c", r#"rest="b c""#);
+    }
+
+    #[test]
+    fn refuses_patterns_without_use() {
+        let f = |pattern: &str, want: &str| {
+            assert_eq!(
+                compile_error(Stage::Pattern(pattern.to_owned())),
+                format!("invalid pattern parser: {want}")
+            );
+        };
+        f("no captures", "at least one capture is required");
+        f("<_>", "at least one capture is required");
+        f("<_", "at least one capture is required");
+        f("<a><b>", "found consecutive capture '<a><b>': invalid expression");
+        f("<a> <a>", "duplicate capture name (a): invalid expression");
     }
 }

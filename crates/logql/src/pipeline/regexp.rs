@@ -6,7 +6,7 @@ use regex::bytes::{CaptureLocations, Regex};
 
 use super::entry::Labels;
 use super::needs::Needs;
-use super::regex::compile_regex;
+use crate::regexp::{RegexError, compile_regex};
 
 /// The stage `regexp`.
 #[derive(Clone, Debug)]
@@ -20,7 +20,10 @@ pub(super) struct RegexpStage {
 impl RegexpStage {
     /// Compiles the expression of the stage.
     pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
-        let regex = compile_regex(text, false, false)?;
+        let regex = compile_regex(text, false, false).map_err(|error| match error {
+            RegexError::DuplicateName(name) => format!("duplicate extracted label name '{name}'"),
+            other => other.to_string(),
+        })?;
         let named = regex.capture_names().enumerate();
         let groups: Vec<_> = named.filter_map(|(at, name)| Some((at, name?.to_owned()))).collect();
         if groups.is_empty() {
@@ -43,5 +46,49 @@ impl RegexpStage {
             let value = locations.get(*group).map_or(&b""[..], |(start, end)| &line[start..end]);
             labels.add(name.as_bytes(), value, &self.needs);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Stage;
+    use crate::pipeline::testing::{TestEntry, compile_error, entry, labels_after};
+
+    #[test]
+    fn named_groups_become_labels() {
+        let f = |regex: &str, line: &str, want: &str| {
+            let entry = TestEntry {
+                stream: &[("host", "h")],
+                ..entry(line)
+            };
+            assert_eq!(
+                labels_after(&[Stage::Regexp(regex.to_owned())], &entry),
+                want,
+                "{regex} on {line}"
+            );
+        };
+        f(
+            r"(?P<user>\w+) from (?P<ip>[0-9.]+)",
+            "root from 1.2.3.4",
+            r#"host="h", ip="1.2.3.4", user="root""#,
+        );
+        f(r"(\w+) (?P<b>\w+)", "x y z", r#"b="y", host="h""#);
+        f(r"(?P<a>q)", "x", r#"host="h""#);
+        f(r"^(?P<opt>zzz)?Failed", "Failed", r#"host="h", opt="""#);
+        f(r"(?P<host>\w+)", "x", r#"host="h", host_extracted="x""#);
+    }
+
+    #[test]
+    fn refuses_expressions_without_use() {
+        let f = |regex: &str, want: &str| {
+            let message = compile_error(Stage::Regexp(regex.to_owned()));
+            assert!(
+                message.starts_with("invalid regexp parser: ") && message.contains(want),
+                "{message}"
+            );
+        };
+        f("(no names)", "at least one named capture must be supplied");
+        f("[", "error parsing regexp");
+        f("(?P<a>.)(?P<a>.)", "duplicate extracted label name 'a'");
     }
 }

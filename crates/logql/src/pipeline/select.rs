@@ -73,3 +73,69 @@ fn compile_selects(selects: &[LabelSelect]) -> Result<Vec<Select>, String> {
     };
     selects.iter().map(compile).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::{LabelSelect, Stage};
+    use crate::pipeline::testing::{TestEntry, entry, json, labels_after, matcher, names};
+
+    fn after(stages: &[Stage], line: &str) -> String {
+        labels_after(
+            stages,
+            &TestEntry {
+                stream: &[("app", "s")],
+                metadata: &[("user", "u")],
+                ..entry(line)
+            },
+        )
+    }
+
+    #[test]
+    fn drop_removes_the_listed() {
+        let line = r#"{"a":"1","b":"2","app":"x"}"#;
+        let f = |selects: Vec<LabelSelect>, want: &str| assert_eq!(after(&[json(), Stage::Drop(selects)], line), want);
+        f(names(&["a", "app"]), r#"app_extracted="x", b="2", user="u""#);
+        f(names(&["user", "none"]), r#"a="1", app="s", app_extracted="x", b="2""#);
+        f(
+            vec![LabelSelect::Matcher(matcher("a", "=", "1"))],
+            r#"app="s", app_extracted="x", b="2", user="u""#,
+        );
+        f(
+            vec![LabelSelect::Matcher(matcher("a", "=~", "2|3"))],
+            r#"a="1", app="s", app_extracted="x", b="2", user="u""#,
+        );
+    }
+
+    #[test]
+    fn keep_removes_the_others() {
+        let line = r#"{"a":"1","b":"2","app":"x"}"#;
+        let f = |selects: Vec<LabelSelect>, want: &str| assert_eq!(after(&[json(), Stage::Keep(selects)], line), want);
+        f(names(&["a", "user"]), r#"a="1", user="u""#);
+        f(
+            vec![
+                LabelSelect::Matcher(matcher("a", "=", "2")),
+                LabelSelect::Name("b".to_owned()),
+            ],
+            r#"b="2""#,
+        );
+    }
+
+    #[test]
+    fn errors_are_kept_and_dropped() {
+        let keep = Stage::Keep(names(&["app"]));
+        assert!(after(&[json(), keep], "plain").starts_with(r#"__error__="JSONParserErr", __error_details__="#));
+        let f = |selects: Vec<LabelSelect>, is_clean: bool| {
+            let out = after(&[json(), Stage::Drop(selects)], "plain");
+            assert_eq!(out == r#"app="s", user="u""#, is_clean, "{out}");
+        };
+        f(names(&["__error__"]), true);
+        f(
+            vec![LabelSelect::Matcher(matcher("__error__", "=", "JSONParserErr"))],
+            true,
+        );
+        f(
+            vec![LabelSelect::Matcher(matcher("__error__", "=", "LogfmtParserErr"))],
+            false,
+        );
+    }
+}

@@ -76,3 +76,80 @@ impl CompiledUnwrap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ast::{LabelFilter, Stage};
+    use crate::labels::LabelSet;
+    use crate::pipeline::testing::{comparison, matcher};
+    use crate::pipeline::{GroupLabels, Pipeline, Runner, Wants, decode_group_key};
+
+    fn unwrap_of(conversion: Conversion, filters: Vec<LabelFilter>) -> Unwrap {
+        Unwrap {
+            label: "x".to_owned(),
+            conversion,
+            filters,
+        }
+    }
+
+    fn value(unwrap: &Unwrap, keep_label: bool, line: &str) -> Option<(f64, String)> {
+        let stages = [Stage::Logfmt {
+            strict: false,
+            keep_empty: true,
+            extractions: vec![],
+        }];
+        let mut runner = Runner::new(Arc::new(Pipeline::compile(&stages, &Wants::All).unwrap()));
+        runner.start_stream(&LabelSet::default());
+        let mut entry = runner.process(0, line.as_bytes(), &[], false).unwrap();
+        let number = CompiledUnwrap::compile(unwrap, keep_label).unwrap().value(&mut entry)?;
+        let mut key = Vec::new();
+        entry.group_key(&GroupLabels::all(), &mut key);
+        Some((number, decode_group_key(&key).to_string()))
+    }
+
+    #[test]
+    fn labels_become_numbers() {
+        let f = |conversion: Conversion, line: &str, want: Option<f64>| {
+            let got = value(&unwrap_of(conversion, vec![]), false, line);
+            assert_eq!(
+                got,
+                want.map(|number| (number, r#"{a="1"}"#.to_owned())),
+                "{conversion:?} {line}"
+            );
+        };
+        f(Conversion::Number, "a=1 x=2.5", Some(2.5));
+        f(Conversion::Bytes, "a=1 x=2KiB", Some(2048.0));
+        f(Conversion::Duration, "a=1 x=1m30s", Some(90.0));
+        f(Conversion::DurationSeconds, "a=1 x=250ms", Some(0.25));
+        f(Conversion::Number, "a=1 x=", None);
+        f(Conversion::Number, "a=1", None);
+    }
+
+    #[test]
+    fn failures_give_zero_and_can_be_filtered() {
+        let failed = value(&unwrap_of(Conversion::Number, vec![]), false, "x=b").unwrap();
+        let details = r#"strconv.ParseFloat: parsing \"b\": invalid syntax"#;
+        let want = format!(r#"{{__error__="SampleExtractionErr", __error_details__="{details}"}}"#);
+        assert_eq!(failed, (0.0, want));
+        let clean = LabelFilter::Match(matcher("__error__", "=", ""));
+        assert_eq!(value(&unwrap_of(Conversion::Number, vec![clean]), false, "x=b"), None);
+    }
+
+    #[test]
+    fn filters_see_the_label_and_grouping_may_keep_it() {
+        let big = || vec![LabelFilter::Number(comparison("x", ">", 2.0))];
+        let f = |line: &str, want: Option<(f64, &str)>| {
+            let got = value(&unwrap_of(Conversion::Number, big()), true, line);
+            assert_eq!(got, want.map(|(number, labels)| (number, labels.to_owned())));
+        };
+        f("x=3", Some((3.0, r#"{x="3"}"#)));
+        f("x=1", None);
+        assert_eq!(
+            CompiledUnwrap::label_names(&unwrap_of(Conversion::Number, big())),
+            ["x"]
+        );
+    }
+}

@@ -38,7 +38,11 @@ impl Default for SourceCache {
 impl SourceCache {
     /// A cache bounded by the memory of the objects' metadata.
     pub fn new(max_bytes: usize) -> Self {
-        Self(Arc::new(Inner { max_bytes, max_sources: MAX_SOURCES, kept: Mutex::default() }))
+        Self(Arc::new(Inner {
+            max_bytes,
+            max_sources: MAX_SOURCES,
+            kept: Mutex::default(),
+        }))
     }
 
     /// The object as a source, with what was read of it before and counters of its own.
@@ -47,7 +51,10 @@ impl SourceCache {
         kept.clock += 1;
         let now = kept.clock;
         let open = || ObjectSource::open(store.clone(), meta.clone(), tenant.clone());
-        let (source, used) = kept.sources.entry((tenant.clone(), meta.key.clone())).or_insert_with(|| (open(), now));
+        let (source, used) = kept
+            .sources
+            .entry((tenant.clone(), meta.key.clone()))
+            .or_insert_with(|| (open(), now));
         if source.shared.meta != *meta {
             // A crash between writing and publishing: the same rows were written again, perhaps compressed otherwise.
             *source = open();
@@ -58,7 +65,13 @@ impl SourceCache {
 
     /// Memory of the metadata that is kept, in bytes.
     pub fn weight_bytes(&self) -> usize {
-        self.0.kept.lock().sources.values().map(|(source, _)| source.weight_bytes()).sum()
+        self.0
+            .kept
+            .lock()
+            .sources
+            .values()
+            .map(|(source, _)| source.weight_bytes())
+            .sum()
     }
 
     /// Gives up the least recently used sources until the cache is within its bounds. Sources weigh more after their first use than
@@ -70,8 +83,11 @@ impl SourceCache {
         if weight <= self.0.max_bytes && count <= self.0.max_sources {
             return;
         }
-        let mut oldest_first: Vec<(u64, usize)> =
-            kept.sources.values().map(|(source, used)| (*used, source.weight_bytes())).collect();
+        let mut oldest_first: Vec<(u64, usize)> = kept
+            .sources
+            .values()
+            .map(|(source, used)| (*used, source.weight_bytes()))
+            .collect();
         oldest_first.sort_unstable();
         let mut keep_from = 0;
         for (used, weight_bytes) in oldest_first {

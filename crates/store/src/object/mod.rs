@@ -66,12 +66,18 @@ impl ObjectSource {
             runs: OnceCell::new(),
             weight_bytes: AtomicUsize::new(0),
         };
-        Self { shared: Arc::new(shared), counters: Arc::default() }
+        Self {
+            shared: Arc::new(shared),
+            counters: Arc::default(),
+        }
     }
 
     /// The same source with counters of its own.
     pub fn fresh_handle(&self) -> Self {
-        Self { shared: self.shared.clone(), counters: Arc::default() }
+        Self {
+            shared: self.shared.clone(),
+            counters: Arc::default(),
+        }
     }
 
     /// About the memory that the object's metadata take, 0 before they were read.
@@ -82,7 +88,9 @@ impl ObjectSource {
     async fn opened(&self) -> Result<&Opened, Error> {
         let init = || async {
             let opened = open(&self.shared.reader, &self.shared.tenant).await?;
-            self.shared.weight_bytes.fetch_add(opened.weight_bytes, Ordering::Relaxed);
+            self.shared
+                .weight_bytes
+                .fetch_add(opened.weight_bytes, Ordering::Relaxed);
             self.counters.objects_opened.fetch_add(1, Ordering::Relaxed);
             Ok(opened)
         };
@@ -91,7 +99,10 @@ impl ObjectSource {
 
     async fn run(&self, run: usize) -> Result<(&LogsSection, Range<u64>), Error> {
         let opened = self.opened().await?;
-        let found = opened.runs.get(run).and_then(|run| Some((opened.sections.get(run.section)?, run.rows.clone())));
+        let found = opened
+            .runs
+            .get(run)
+            .and_then(|run| Some((opened.sections.get(run.section)?, run.rows.clone())));
         found.ok_or_else(|| Error::Invalid(format!("object {} has no run {run}", self.shared.meta.key)))
     }
 
@@ -102,8 +113,14 @@ impl ObjectSource {
         let fetched = self.shared.reader.fetch(&ranges).await?;
         let count = |counter: &AtomicU64, by: u64| counter.fetch_add(by, Ordering::Relaxed);
         count(&self.counters.pages_fetched, pages.len() as u64);
-        count(&self.counters.bytes_fetched, fetched.iter().map(|bytes| bytes.len() as u64).sum());
-        count(&self.counters.bytes_decompressed, pages.iter().map(|page| page.raw_bytes).sum());
+        count(
+            &self.counters.bytes_fetched,
+            fetched.iter().map(|bytes| bytes.len() as u64).sum(),
+        );
+        count(
+            &self.counters.bytes_decompressed,
+            pages.iter().map(|page| page.raw_bytes).sum(),
+        );
         Ok(fetched.into_iter())
     }
 
@@ -121,11 +138,17 @@ impl ObjectSource {
             let values = plan.decode_int64(bytes).map_err(|e| self.failed(e))?;
             if values.null_count() > 0 {
                 let offset = plan.pages().next().map_or(0, |page| page.range.start);
-                return Err(self.shared.reader.corrupt("logs", offset, "null in a key column".into()));
+                return Err(self
+                    .shared
+                    .reader
+                    .corrupt("logs", offset, "null in a key column".into()));
             }
             Ok(values)
         };
-        Ok(Keys { streams: decode(streams)?, timestamps: decode(timestamps)? })
+        Ok(Keys {
+            streams: decode(streams)?,
+            timestamps: decode(timestamps)?,
+        })
     }
 
     /// Statistics of all runs: from pages where they have them, else from the keys.
@@ -160,19 +183,28 @@ impl ObjectSource {
     }
 
     fn check_selection(&self, rows: &Range<u64>, selection: &Selection) -> Result<(), Error> {
-        let Selection::Rows(selected) = selection else { return Ok(()) };
-        debug_assert!(selected.is_sorted_by(|a, b| a < b), "selected rows ascend without repeats");
+        let Selection::Rows(selected) = selection else {
+            return Ok(());
+        };
+        debug_assert!(
+            selected.is_sorted_by(|a, b| a < b),
+            "selected rows ascend without repeats"
+        );
         match selected.last() {
-            Some(last) if u64::from(*last) >= rows.end - rows.start => {
-                Err(Error::Invalid(format!("object {} has no row {last} in rows {rows:?}", self.shared.meta.key)))
-            }
+            Some(last) if u64::from(*last) >= rows.end - rows.start => Err(Error::Invalid(format!(
+                "object {} has no row {last} in rows {rows:?}",
+                self.shared.meta.key
+            ))),
             _ => Ok(()),
         }
     }
 
     fn too_large(&self, column: &str) -> Error {
         let message = format!("values of one run of column {column} take more than 2 GiB");
-        Error::Unsupported { object: self.shared.meta.key.clone(), message }
+        Error::Unsupported {
+            object: self.shared.meta.key.clone(),
+            message,
+        }
     }
 }
 
@@ -221,7 +253,12 @@ impl RowSource for ObjectSource {
         lines.ok_or_else(|| self.too_large(&message.meta.logical))
     }
 
-    async fn metadata(&self, run: usize, rows: &Selection, names: Option<&[String]>) -> Result<Vec<MetadataColumn>, Error> {
+    async fn metadata(
+        &self,
+        run: usize,
+        rows: &Selection,
+        names: Option<&[String]>,
+    ) -> Result<Vec<MetadataColumn>, Error> {
         let (section, run) = self.run(run).await?;
         self.check_selection(&run, rows)?;
         let is_wanted = |name: &str| names.is_none_or(|names| names.iter().any(|wanted| wanted == name));
@@ -240,7 +277,10 @@ impl RowSource for ObjectSource {
             let values = plan.decode_binary(&mut bytes).map_err(|e| self.failed(e))?;
             let values = values.ok_or_else(|| self.too_large(&column.meta.tag))?;
             if values.null_count() < values.len() {
-                columns.push(MetadataColumn { name: name.clone(), values });
+                columns.push(MetadataColumn {
+                    name: name.clone(),
+                    values,
+                });
             }
         }
         Ok(columns)
@@ -260,7 +300,11 @@ impl RowSource for ObjectSource {
 fn info_from_pages(section: &LogsSection, run: &Run) -> Option<RunInfo> {
     let streams = range_from_pages(&section.stream_id, &run.rows)?;
     let (min_ns, max_ns) = range_from_pages(&section.timestamp, &run.rows)?;
-    Some(RunInfo { rows: (run.rows.end - run.rows.start) as usize, streams, span: TimeSpan { min_ns, max_ns } })
+    Some(RunInfo {
+        rows: (run.rows.end - run.rows.start) as usize,
+        streams,
+        span: TimeSpan { min_ns, max_ns },
+    })
 }
 
 /// Smallest and largest value of the pages that overlap a run. `None` where a page does not tell.
@@ -268,7 +312,9 @@ fn range_from_pages(column: &PagedColumn, rows: &Range<u64>) -> Option<(i64, i64
     let mut range: Option<(i64, i64)> = None;
     for (_, page) in column.pages_in(rows.clone()) {
         let stats = page.stats.as_ref()?;
-        let (Some(Value::Int64(min)), Some(Value::Int64(max))) = (&stats.min, &stats.max) else { return None };
+        let (Some(Value::Int64(min)), Some(Value::Int64(max))) = (&stats.min, &stats.max) else {
+            return None;
+        };
         range = Some(range.map_or((*min, *max), |(low, high)| (low.min(*min), high.max(*max))));
     }
     range.filter(|(min, max)| min <= max)
@@ -280,5 +326,9 @@ fn info_from_keys(keys: &Keys) -> RunInfo {
         (all().min().unwrap_or(0), all().max().unwrap_or(0))
     };
     let (min_ns, max_ns) = range(&keys.timestamps);
-    RunInfo { rows: keys.streams.len(), streams: range(&keys.streams), span: TimeSpan { min_ns, max_ns } }
+    RunInfo {
+        rows: keys.streams.len(),
+        streams: range(&keys.streams),
+        span: TimeSpan { min_ns, max_ns },
+    }
 }

@@ -52,7 +52,11 @@ pub(super) async fn open(reader: &Reader, tenant: &TenantId) -> Result<Opened, E
     let streams: Vec<&Section> = layout.sections().iter().filter(own(SectionKind::Streams)).collect();
     let logs: Vec<&Section> = layout.sections().iter().filter(own(SectionKind::Logs)).collect();
     let [streams] = streams.as_slice() else {
-        return Err(reader.corrupt("header", 0, format!("{} streams sections of tenant {tenant}", streams.len())));
+        return Err(reader.corrupt(
+            "header",
+            0,
+            format!("{} streams sections of tenant {tenant}", streams.len()),
+        ));
     };
     if logs.is_empty() {
         return Err(reader.corrupt("header", 0, format!("no logs section of tenant {tenant}")));
@@ -82,18 +86,31 @@ pub(super) async fn open(reader: &Reader, tenant: &TenantId) -> Result<Opened, E
         append_runs(&mut runs, sections.len(), &parsed, rows);
         sections.push(parsed);
     }
-    Ok(Opened { streams: streams.into(), sections, runs, weight_bytes })
+    Ok(Opened {
+        streams: streams.into(),
+        sections,
+        runs,
+        weight_bytes,
+    })
 }
 
 async fn read_layout(reader: &Reader) -> Result<ObjectLayout, Error> {
-    let wanted = if reader.size_bytes() <= WHOLE_BYTES { reader.size_bytes() } else { PREFIX_BYTES };
+    let wanted = if reader.size_bytes() <= WHOLE_BYTES {
+        reader.size_bytes()
+    } else {
+        PREFIX_BYTES
+    };
     let mut prefix = reader.read_prefix(wanted).await?;
     loop {
         match ObjectLayout::parse(&prefix).map_err(|e| Error::in_object(reader.key(), e))? {
             Parsed::Complete(layout) => return Ok(layout),
             Parsed::NeedBytes(bytes) if bytes as u64 > reader.size_bytes() || bytes <= prefix.len() => {
                 let size = reader.size_bytes();
-                return Err(reader.corrupt("header", 4, format!("header needs {bytes} bytes of an object of {size}")));
+                return Err(reader.corrupt(
+                    "header",
+                    4,
+                    format!("header needs {bytes} bytes of an object of {size}"),
+                ));
             }
             Parsed::NeedBytes(bytes) => prefix = reader.read_prefix(bytes as u64).await?,
         }
@@ -121,7 +138,11 @@ impl LogsSection {
         }
         let missing = |name: &str| {
             let section_name = format!("section {}", section.index);
-            reader.corrupt(&section_name, section.metadata.start, format!("logs section without column {name}"))
+            reader.corrupt(
+                &section_name,
+                section.metadata.start,
+                format!("logs section without column {name}"),
+            )
         };
         Ok(Self {
             stream_id: stream_id.ok_or_else(|| missing(column::STREAM_ID))?,
@@ -138,10 +159,16 @@ fn append_runs(runs: &mut Vec<Run>, section: usize, logs: &LogsSection, rows: u6
     let mut end_of_last = 0;
     for (start, page) in cut_by.pages_in(0..rows) {
         end_of_last = start + page.rows;
-        runs.push(Run { section, rows: start..end_of_last });
+        runs.push(Run {
+            section,
+            rows: start..end_of_last,
+        });
     }
     if end_of_last < rows {
-        runs.push(Run { section, rows: end_of_last..rows });
+        runs.push(Run {
+            section,
+            rows: end_of_last..rows,
+        });
     }
 }
 
@@ -154,7 +181,12 @@ struct StreamColumns {
     bytes: Int64Array,
 }
 
-fn decode_streams(reader: &Reader, section: &Section, meta: SectionMeta, data: &bytes::Bytes) -> Result<Vec<StreamInfo>, Error> {
+fn decode_streams(
+    reader: &Reader,
+    section: &Section,
+    meta: SectionMeta,
+    data: &bytes::Bytes,
+) -> Result<Vec<StreamInfo>, Error> {
     let section_name = format!("section {}", section.index);
     let corrupt = |message: String| reader.corrupt(&section_name, section.data.start, message);
     let all = 0..meta.rows;
@@ -190,7 +222,9 @@ fn decode_streams(reader: &Reader, section: &Section, meta: SectionMeta, data: &
     let mut take = |name: &str| {
         let at = integers.iter().position(|(logical, _)| logical == name);
         let values = at.map(|at| integers.swap_remove(at).1);
-        values.filter(|v| v.null_count() == 0).ok_or_else(|| corrupt(format!("column {name} is absent or has nulls")))
+        values
+            .filter(|v| v.null_count() == 0)
+            .ok_or_else(|| corrupt(format!("column {name} is absent or has nulls")))
     };
     let columns = StreamColumns {
         id: take(column::STREAM_ID)?,
@@ -213,12 +247,18 @@ fn decode_streams(reader: &Reader, section: &Section, meta: SectionMeta, data: &
 impl StreamColumns {
     fn stream(&self, row: usize, labels: &[(String, BinaryArray)]) -> StreamInfo {
         // An absent label and one with an empty value are the same (dataobj-format.md 13).
-        let present = labels.iter().filter(|(_, values)| values.is_valid(row) && !values.value(row).is_empty());
-        let pairs = present.map(|(name, values)| (name.as_str(), String::from_utf8_lossy(values.value(row)).into_owned()));
+        let present = labels
+            .iter()
+            .filter(|(_, values)| values.is_valid(row) && !values.value(row).is_empty());
+        let pairs =
+            present.map(|(name, values)| (name.as_str(), String::from_utf8_lossy(values.value(row)).into_owned()));
         StreamInfo {
             id: self.id.value(row),
             labels: LabelSet::from_pairs(pairs),
-            span: TimeSpan { min_ns: self.min_ns.value(row), max_ns: self.max_ns.value(row) },
+            span: TimeSpan {
+                min_ns: self.min_ns.value(row),
+                max_ns: self.max_ns.value(row),
+            },
             rows: u64::try_from(self.rows.value(row)).unwrap_or(0),
             bytes: u64::try_from(self.bytes.value(row)).unwrap_or(0),
             duplicates: None,
@@ -227,6 +267,14 @@ impl StreamColumns {
 }
 
 fn weight_of_streams(streams: &[StreamInfo]) -> usize {
-    let labels = |s: &StreamInfo| s.labels.iter().map(|(name, value)| name.len() + value.len() + 48).sum::<usize>();
-    streams.iter().map(|stream| labels(stream) + std::mem::size_of::<StreamInfo>()).sum()
+    let labels = |s: &StreamInfo| {
+        s.labels
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + 48)
+            .sum::<usize>()
+    };
+    streams
+        .iter()
+        .map(|stream| labels(stream) + std::mem::size_of::<StreamInfo>())
+        .sum()
 }

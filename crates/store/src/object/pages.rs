@@ -41,14 +41,20 @@ enum Piece<'a> {
 impl PagedColumn {
     pub(super) fn new(meta: ColumnMeta) -> Self {
         let mut next = 0;
-        let start = |page: &PageMeta| std::mem::replace(&mut next, next + page.rows);
+        let start = |page: &PageMeta| {
+            next += page.rows;
+            next - page.rows
+        };
         let starts = meta.pages.iter().map(start).collect();
         Self { meta, starts }
     }
 
     /// The pages that have rows in a range, each with the row at which it starts.
     pub(super) fn pages_in(&self, rows: Range<u64>) -> impl Iterator<Item = (u64, &PageMeta)> {
-        let first = self.starts.partition_point(|start| *start <= rows.start).saturating_sub(1);
+        let first = self
+            .starts
+            .partition_point(|start| *start <= rows.start)
+            .saturating_sub(1);
         let pages = self.starts.iter().copied().zip(&self.meta.pages).skip(first);
         pages
             .take_while(move |(start, _)| *start < rows.end)
@@ -61,7 +67,10 @@ impl PagedColumn {
             Selection::All => self.plan_all(run),
             Selection::Rows(rows) => self.plan_rows(run, rows),
         };
-        ColumnPlan { column: &self.meta, pieces }
+        ColumnPlan {
+            column: &self.meta,
+            pieces,
+        }
     }
 
     fn plan_all(&self, run: &Range<u64>) -> Vec<Piece<'_>> {
@@ -71,7 +80,11 @@ impl PagedColumn {
             let end = (start + page.rows).min(run.end);
             let stretch = (run.start.max(start) - start) as usize..(end - start) as usize;
             covered = end;
-            pieces.push(if page.values == 0 { Piece::Nulls(stretch.len()) } else { Piece::Stretch(page, stretch) });
+            pieces.push(if page.values == 0 {
+                Piece::Nulls(stretch.len())
+            } else {
+                Piece::Stretch(page, stretch)
+            });
         }
         if covered < run.end {
             pieces.push(Piece::Nulls((run.end - covered) as usize));
@@ -166,7 +179,11 @@ impl<'a> ColumnPlan<'a> {
                 }
             });
         }
-        Ok(if parts.len() == 1 { parts.pop() } else { concat_binary(&parts) })
+        Ok(if parts.len() == 1 {
+            parts.pop()
+        } else {
+            concat_binary(&parts)
+        })
     }
 }
 
@@ -184,7 +201,10 @@ fn append_nulls(nulls: &mut NullBufferBuilder, part: &dyn Array) {
 fn concat_binary(parts: &[BinaryArray]) -> Option<BinaryArray> {
     let used = |part: &BinaryArray| {
         let offsets = part.value_offsets();
-        (offsets.first().copied().unwrap_or(0) as usize, offsets.last().copied().unwrap_or(0) as usize)
+        (
+            offsets.first().copied().unwrap_or(0) as usize,
+            offsets.last().copied().unwrap_or(0) as usize,
+        )
     };
     let total = parts.iter().map(|part| used(part).1 - used(part).0).sum::<usize>();
     i32::try_from(total).ok()?;
@@ -200,5 +220,9 @@ fn concat_binary(parts: &[BinaryArray]) -> Option<BinaryArray> {
         offsets.extend(part.value_offsets().iter().skip(1).map(|offset| offset + shift));
         append_nulls(&mut nulls, part);
     }
-    Some(BinaryArray::new(OffsetBuffer::new(ScalarBuffer::from(offsets)), data.into(), nulls.finish()))
+    Some(BinaryArray::new(
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        data.into(),
+        nulls.finish(),
+    ))
 }

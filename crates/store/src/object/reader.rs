@@ -18,7 +18,12 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(store: Store, key: String, size_bytes: u64) -> Self {
-        Self { store, key, size_bytes, whole: OnceLock::new() }
+        Self {
+            store,
+            key,
+            size_bytes,
+            whole: OnceLock::new(),
+        }
     }
 
     pub(super) fn key(&self) -> &str {
@@ -58,7 +63,10 @@ impl Reader {
             return Err(self.corrupt("file", outside.start, message));
         }
         match self.whole.get() {
-            Some(whole) => Ok(ranges.iter().map(|r| whole.slice(r.start as usize..r.end as usize)).collect()),
+            Some(whole) => Ok(ranges
+                .iter()
+                .map(|r| whole.slice(r.start as usize..r.end as usize))
+                .collect()),
             None if ranges.is_empty() => Ok(Vec::new()),
             None => self.store.get_ranges(&self.key, ranges).await,
         }
@@ -74,6 +82,11 @@ impl Reader {
     }
 
     pub(super) fn corrupt(&self, section: &str, offset: u64, message: String) -> Error {
-        Error::Corrupt { object: self.key.clone(), section: section.to_owned(), offset, message }
+        Error::Corrupt {
+            object: self.key.clone(),
+            section: section.to_owned(),
+            offset,
+            message,
+        }
     }
 }

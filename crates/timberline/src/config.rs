@@ -1,0 +1,481 @@
+//! Configuration: one table, from which the flags of `serve`, the environment variables, the keys of the YAML file, the
+//! output of `timberline config` and the reference in the README come.
+//!
+//! Order, the later winning: default, YAML file (`--config FILE`), environment (`TIMBERLINE_...`), flags.
+
+use crate::Failure;
+use crate::units::{exact_bytes, exact_duration, parse_bytes, parse_duration};
+use anyhow::{Context, anyhow};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What the server runs with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) http: String,
+    pub(crate) data: PathBuf,
+    pub(crate) auth_required: bool,
+    pub(crate) log_level: String,
+    pub(crate) head_max_bytes: u64,
+    pub(crate) head_max_age: Duration,
+    pub(crate) max_unflushed_bytes: u64,
+    pub(crate) max_request_bytes: u64,
+    pub(crate) max_line_bytes: u64,
+    pub(crate) max_streams_per_tenant: u64,
+    pub(crate) max_entries_per_query: u64,
+    pub(crate) max_concurrent_queries: u64,
+    pub(crate) query_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            http: "127.0.0.1:3100".to_owned(),
+            data: PathBuf::from("./timberline-data"),
+            auth_required: false,
+            log_level: "info".to_owned(),
+            head_max_bytes: 64 << 20,
+            head_max_age: Duration::from_secs(3600),
+            max_unflushed_bytes: 256 << 20,
+            max_request_bytes: 64 << 20,
+            max_line_bytes: 1 << 20,
+            max_streams_per_tenant: 200_000,
+            max_entries_per_query: 50_000,
+            max_concurrent_queries: 16,
+            query_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// One setting: its flag is the name with dashes, its variable `TIMBERLINE_` and the name in capitals, its YAML key the name.
+pub(crate) struct Setting {
+    name: &'static str,
+    flag: &'static str,
+    value_name: &'static str,
+    help: &'static str,
+    get: fn(&Config) -> String,
+    set: fn(&mut Config, &str) -> Result<(), String>,
+}
+
+impl Setting {
+    fn variable(&self) -> String {
+        format!("TIMBERLINE_{}", self.name.to_ascii_uppercase())
+    }
+}
+
+/// All settings.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "http",
+        flag: "http",
+        value_name: "ADDR",
+        help: "Where the Loki API listens; port 0 picks a free one, which is printed",
+        get: |c| c.http.clone(),
+        set: |c, text| set(&mut c.http, Ok(text.to_owned())),
+    },
+    Setting {
+        name: "data",
+        flag: "data",
+        value_name: "DIR",
+        help: "Where write-ahead log, catalog and data objects are kept; made if missing",
+        get: |c| c.data.display().to_string(),
+        set: |c, text| set(&mut c.data, Ok(PathBuf::from(text))),
+    },
+    Setting {
+        name: "auth_required",
+        flag: "auth-required",
+        value_name: "BOOL",
+        help: "Refuse requests without the tenant header X-Scope-OrgID; otherwise they belong to the tenant \"fake\"",
+        get: |c| c.auth_required.to_string(),
+        set: |c, text| set(&mut c.auth_required, parse_bool(text)),
+    },
+    Setting {
+        name: "log_level",
+        flag: "log-level",
+        value_name: "LEVEL",
+        help: "What the server says about itself on standard error: error, warn, info, debug or trace",
+        get: |c| c.log_level.clone(),
+        set: |c, text| set(&mut c.log_level, parse_level(text)),
+    },
+    Setting {
+        name: "head_max_bytes",
+        flag: "head-max-bytes",
+        value_name: "SIZE",
+        help: "Entries in memory are written to a data object when they take this much",
+        get: |c| exact_bytes(c.head_max_bytes),
+        set: |c, text| set(&mut c.head_max_bytes, positive(parse_bytes(text))),
+    },
+    Setting {
+        name: "head_max_age",
+        flag: "head-max-age",
+        value_name: "DURATION",
+        help: "Entries in memory are written to a data object when the first of them arrived this long ago",
+        get: |c| exact_duration(c.head_max_age),
+        set: |c, text| set(&mut c.head_max_age, parse_duration(text)),
+    },
+    Setting {
+        name: "max_unflushed_bytes",
+        flag: "max-unflushed-bytes",
+        value_name: "SIZE",
+        help: "Pushes are refused with 503 while this much waits to be written to data objects",
+        get: |c| exact_bytes(c.max_unflushed_bytes),
+        set: |c, text| set(&mut c.max_unflushed_bytes, positive(parse_bytes(text))),
+    },
+    Setting {
+        name: "max_request_bytes",
+        flag: "max-request-bytes",
+        value_name: "SIZE",
+        help: "Largest body of a push after decompression; larger ones are refused with 413",
+        get: |c| exact_bytes(c.max_request_bytes),
+        set: |c, text| set(&mut c.max_request_bytes, positive(parse_bytes(text))),
+    },
+    Setting {
+        name: "max_line_bytes",
+        flag: "max-line-bytes",
+        value_name: "SIZE",
+        help: "Longest line; longer ones are refused with 400, the other entries of the request are kept",
+        get: |c| exact_bytes(c.max_line_bytes),
+        set: |c, text| set(&mut c.max_line_bytes, positive(parse_bytes(text))),
+    },
+    Setting {
+        name: "max_streams_per_tenant",
+        flag: "max-streams-per-tenant",
+        value_name: "N",
+        help: "Most streams of a tenant in memory; entries of further ones are refused with 429",
+        get: |c| c.max_streams_per_tenant.to_string(),
+        set: |c, text| set(&mut c.max_streams_per_tenant, positive(parse_number(text))),
+    },
+    Setting {
+        name: "max_entries_per_query",
+        flag: "max-entries-per-query",
+        value_name: "N",
+        help: "Largest limit= that a log query may ask for",
+        get: |c| c.max_entries_per_query.to_string(),
+        set: |c, text| set(&mut c.max_entries_per_query, positive(parse_number(text))),
+    },
+    Setting {
+        name: "max_concurrent_queries",
+        flag: "max-concurrent-queries",
+        value_name: "N",
+        help: "Queries that run at once; further ones wait, and are refused with 429 when too many wait",
+        get: |c| c.max_concurrent_queries.to_string(),
+        set: |c, text| set(&mut c.max_concurrent_queries, positive(parse_number(text))),
+    },
+    Setting {
+        name: "query_timeout",
+        flag: "query-timeout",
+        value_name: "DURATION",
+        help: "A query that takes longer is ended with 504",
+        get: |c| exact_duration(c.query_timeout),
+        set: |c, text| set(&mut c.query_timeout, parse_duration(text)),
+    },
+];
+
+fn set<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *place = value?;
+    Ok(())
+}
+
+fn parse_bool(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
+}
+
+fn parse_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a whole number"))
+}
+
+fn parse_level(text: &str) -> Result<String, String> {
+    match text {
+        "error" | "warn" | "info" | "debug" | "trace" => Ok(text.to_owned()),
+        _ => Err(format!("{text:?} is none of error, warn, info, debug, trace")),
+    }
+}
+
+fn positive(value: Result<u64, String>) -> Result<u64, String> {
+    match value {
+        Ok(0) => Err("0 is not allowed, the least is 1".to_owned()),
+        other => other,
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Origin {
+    /// The configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A flag.
+    Flag(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => f.write_str(name),
+            Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// The configuration and, for every setting that was given, where.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    origins: BTreeMap<&'static str, Origin>,
+}
+
+impl Loaded {
+    /// The settings that differ from their defaults, one `name=value (origin)` each, in the order of the table.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        let defaults = Config::default();
+        let differs = |s: &&Setting| (s.get)(&defaults) != (s.get)(&self.config);
+        let line = |s: &Setting| match self.origins.get(s.name) {
+            Some(origin) => format!("{}={} (from {origin})", s.name, (s.get)(&self.config)),
+            None => format!("{}={}", s.name, (s.get)(&self.config)),
+        };
+        SETTINGS.iter().filter(differs).map(line).collect()
+    }
+
+    /// The whole configuration as a YAML file that gives the same one; the origins stand behind in comments.
+    pub(crate) fn to_yaml(&self) -> String {
+        let mut text = String::new();
+        for setting in SETTINGS {
+            let value = serde_yaml::to_string(&(setting.get)(&self.config)).unwrap_or_default();
+            let origin = self
+                .origins
+                .get(setting.name)
+                .map(|o| format!("  # from {o}"))
+                .unwrap_or_default();
+            text += &format!("{}: {}{origin}\n", setting.name, value.trim_end());
+        }
+        text
+    }
+
+    fn apply(&mut self, setting: &Setting, value: &str, origin: Origin) -> anyhow::Result<()> {
+        (setting.set)(&mut self.config, value).map_err(|why| anyhow!("{} (from {origin}): {why}", setting.name))?;
+        self.origins.insert(setting.name, origin);
+        Ok(())
+    }
+}
+
+/// Adds `--config` and one flag for each setting.
+pub(crate) fn add_flags(mut command: Command) -> Command {
+    command = command.arg(
+        Arg::new("config")
+            .long("config")
+            .env("TIMBERLINE_CONFIG")
+            .hide_env_values(true)
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("YAML file with settings; keys are the flags' names with _ for -"),
+    );
+    let defaults = Config::default();
+    for setting in SETTINGS {
+        let help = format!(
+            "{} [default: {}] [env: {}]",
+            setting.help,
+            (setting.get)(&defaults),
+            setting.variable()
+        );
+        let mut arg = Arg::new(setting.name).long(setting.flag).value_name(setting.value_name);
+        if setting.value_name == "BOOL" {
+            arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
+        }
+        command = command.arg(arg.action(ArgAction::Set).help(help));
+    }
+    command
+}
+
+/// Puts the configuration together from file, environment and flags.
+pub(crate) fn load(arguments: &ArgMatches, environment: impl Fn(&str) -> Option<String>) -> anyhow::Result<Loaded> {
+    let mut loaded = Loaded {
+        config: Config::default(),
+        origins: BTreeMap::new(),
+    };
+    if let Some(path) = arguments.get_one::<PathBuf>("config") {
+        let text = std::fs::read_to_string(path).with_context(|| format!("configuration file {}", path.display()))?;
+        apply_file(&mut loaded, path, &text)?;
+    }
+    for setting in SETTINGS {
+        if let Some(value) = environment(&setting.variable()) {
+            loaded.apply(setting, &value, Origin::Environment(setting.variable()))?;
+        }
+    }
+    for setting in SETTINGS {
+        if let Some(value) = arguments.get_one::<String>(setting.name) {
+            loaded.apply(setting, value, Origin::Flag(format!("--{}", setting.flag)))?;
+        }
+    }
+    Ok(loaded)
+}
+
+fn apply_file(loaded: &mut Loaded, path: &Path, text: &str) -> anyhow::Result<()> {
+    let file = path.display();
+    let document: serde_yaml::Value =
+        serde_yaml::from_str(text).with_context(|| format!("configuration file {file}"))?;
+    let entries = match document {
+        serde_yaml::Value::Null => return Ok(()),
+        serde_yaml::Value::Mapping(entries) => entries,
+        _ => {
+            return Err(anyhow!(
+                "configuration file {file} is not a list of \"name: value\" lines"
+            ));
+        }
+    };
+    for (key, value) in entries {
+        let Some(name) = key.as_str() else {
+            return Err(anyhow!("configuration file {file}: key {key:?} is not a name"));
+        };
+        let setting = SETTINGS.iter().find(|s| s.name == name);
+        let setting = setting.ok_or_else(|| anyhow!("configuration file {file}: unknown setting {name:?}"))?;
+        let value = match value {
+            serde_yaml::Value::String(text) => text,
+            serde_yaml::Value::Bool(flag) => flag.to_string(),
+            serde_yaml::Value::Number(number) => number.to_string(),
+            _ => return Err(anyhow!("configuration file {file}: {name} is not a single value")),
+        };
+        loaded.apply(setting, &value, Origin::File(path.to_owned()))?;
+    }
+    Ok(())
+}
+
+/// The reference of all settings as a Markdown table.
+pub(crate) fn reference() -> String {
+    let defaults = Config::default();
+    let mut text = String::from("| Flag | Environment | YAML | Default | |\n|---|---|---|---|---|\n");
+    for s in SETTINGS {
+        let (flag, variable, default) = (s.flag, s.variable(), (s.get)(&defaults));
+        text += &format!(
+            "| `--{flag} {}` | `{variable}` | `{}` | `{default}` | {} |\n",
+            s.value_name, s.name, s.help
+        );
+    }
+    text
+}
+
+/// Describes `timberline config`.
+pub(crate) fn command() -> Command {
+    let reference = Arg::new("reference").long("reference").action(ArgAction::SetTrue);
+    let command = Command::new("config")
+        .about("Print the configuration that `serve` would run with")
+        .arg(reference.help("Print the table of all settings in Markdown instead"))
+        .after_help(
+            "The output is a YAML file that --config reads. Order, the later winning: default, file, environment, flags.\n\n\
+             Examples:\n  timberline config\n  timberline config --config timberline.yaml --http 0.0.0.0:3100",
+        );
+    add_flags(command)
+}
+
+/// Does `timberline config`.
+pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
+    if arguments.get_flag("reference") {
+        print!("{}", reference());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let loaded = load(arguments, |name| std::env::var(name).ok()).map_err(Failure::usage)?;
+    print!("{}", loaded.to_yaml());
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load_from(yaml: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> anyhow::Result<Loaded> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut words = vec!["config".to_owned()];
+        if let Some(yaml) = yaml {
+            std::fs::write(file.path(), yaml).unwrap();
+            words.push(format!("--config={}", file.path().display()));
+        }
+        words.extend(flags.iter().map(|f| (*f).to_owned()));
+        let matches = command().try_get_matches_from(words)?;
+        load(&matches, |name| {
+            environment
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| (*v).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_later_source_wins() {
+        let yaml =
+            "http: 0.0.0.0:1\ndata: /file\nhead_max_bytes: 1MiB\nmax_streams_per_tenant: 7\nauth_required: true\n";
+        let environment = [
+            ("TIMBERLINE_DATA", "/environment"),
+            ("TIMBERLINE_HEAD_MAX_BYTES", "2MiB"),
+        ];
+        let loaded = load_from(Some(yaml), &environment, &["--head-max-bytes=3MiB"]).unwrap();
+        let config = &loaded.config;
+        assert_eq!(
+            (config.http.as_str(), config.data.to_str()),
+            ("0.0.0.0:1", Some("/environment"))
+        );
+        assert_eq!(
+            (
+                config.head_max_bytes,
+                config.max_streams_per_tenant,
+                config.auth_required
+            ),
+            (3 << 20, 7, true)
+        );
+        assert_eq!(loaded.changed().len(), 5);
+        assert!(
+            loaded
+                .changed()
+                .contains(&"head_max_bytes=3MiB (from --head-max-bytes)".to_owned())
+        );
+        let again = load_from(Some(&loaded.to_yaml()), &[], &[]).unwrap();
+        assert_eq!(again.config, loaded.config);
+    }
+
+    #[test]
+    fn nothing_given_is_the_default() {
+        let loaded = load_from(None, &[], &[]).unwrap();
+        assert_eq!(loaded.config, Config::default());
+        assert_eq!(loaded.changed(), Vec::<String>::new());
+        assert_eq!(load_from(Some(""), &[], &[]).unwrap().config, Config::default());
+        assert!(load_from(None, &[], &["--auth-required"]).unwrap().config.auth_required);
+        assert!(
+            !load_from(None, &[], &["--auth-required=false"])
+                .unwrap()
+                .config
+                .auth_required
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let f = |yaml: Option<&str>, environment: &[(&str, &str)], flags: &[&str], want: &str| {
+            let error = load_from(yaml, environment, flags).unwrap_err();
+            assert!(format!("{error:#}").contains(want), "{error:#}");
+        };
+        f(Some("htpp: x"), &[], &[], "unknown setting \"htpp\"");
+        f(Some("- a"), &[], &[], "is not a list of");
+        f(Some("http: [a]"), &[], &[], "http is not a single value");
+        f(Some("head_max_bytes: much"), &[], &[], "head_max_bytes (from");
+        f(
+            None,
+            &[("TIMBERLINE_QUERY_TIMEOUT", "soon")],
+            &[],
+            "query_timeout (from TIMBERLINE_QUERY_TIMEOUT): \"soon\"",
+        );
+        f(None, &[], &["--head-max-bytes=0"], "0 is not allowed");
+        f(None, &[], &["--log-level=loud"], "none of error");
+    }
+
+    #[test]
+    fn the_readme_holds_the_reference() {
+        let readme = include_str!("../../../README.md");
+        assert!(
+            readme.contains(&reference()),
+            "put the output of `timberline config --reference` into README.md"
+        );
+    }
+}

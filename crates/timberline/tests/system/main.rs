@@ -1,0 +1,14 @@
+//! Tests of the whole program: the real binary, real sockets, real files, real signals.
+//!
+//! `cargo test -p timberline --test system crash` runs those of one module.
+
+mod commands;
+mod conformance;
+mod crash;
+mod cuts;
+mod edges;
+mod full_disk;
+mod group_commit;
+mod numbered;
+mod server;
+mod start;
