@@ -206,3 +206,8 @@ fn ranges() {
 fn vectors() {
     check(include_str!("cases/vectors.txt"));
 }
+
+#[test]
+fn numbers() {
+    check(include_str!("cases/numbers.txt"));
+}

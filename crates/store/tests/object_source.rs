@@ -1,5 +1,7 @@
 //! Objects that Loki, another foreign writer and Timberline wrote, read through `ObjectSource`.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use arrow_array::{Array, BinaryArray};
 use bytes::Bytes;
 use proptest::prelude::*;
