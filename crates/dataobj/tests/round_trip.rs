@@ -1,5 +1,7 @@
 //! What is written is read back, for any records, order and page settings.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 #[path = "common/model.rs"]
 mod model;

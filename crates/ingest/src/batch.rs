@@ -81,7 +81,10 @@ impl PushBatch {
 
     /// Starts a stream; entries pushed from here on belong to it. A stream may come several times.
     pub fn begin_stream(&mut self, labels: impl Into<StreamLabels>) {
-        self.streams.push(BatchStream { labels: labels.into(), first_entry: self.len() });
+        self.streams.push(BatchStream {
+            labels: labels.into(),
+            first_entry: self.len(),
+        });
     }
 
     /// Adds an entry to the stream begun last.
@@ -94,7 +97,10 @@ impl PushBatch {
         line: &[u8],
         metadata: impl IntoIterator<Item = (&'m str, &'m str)>,
     ) {
-        assert!(!self.streams.is_empty(), "bug: an entry was pushed before any stream was begun");
+        assert!(
+            !self.streams.is_empty(),
+            "bug: an entry was pushed before any stream was begun"
+        );
         self.timestamps_ns.push(timestamp_ns);
         self.lines.extend_from_slice(line);
         self.line_ends.push(self.lines.len());
@@ -130,7 +136,10 @@ impl PushBatch {
     /// The streams with the range of their entries.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (&StreamLabels, std::ops::Range<usize>)> {
         let ends = self.streams.iter().skip(1).map(|s| s.first_entry).chain([self.len()]);
-        self.streams.iter().zip(ends).map(|(stream, end)| (&stream.labels, stream.first_entry..end))
+        self.streams
+            .iter()
+            .zip(ends)
+            .map(|(stream, end)| (&stream.labels, stream.first_entry..end))
     }
 
     pub(crate) fn entry(&self, entry: usize) -> BatchEntry<'_> {
@@ -152,7 +161,10 @@ impl<'a> BatchEntry<'a> {
         (self.first_pair..self.end_pair).map(move |pair| {
             let start = if pair == 0 { 0 } else { batch.metadata_ends[pair - 1].1 };
             let (name_end, value_end) = batch.metadata_ends[pair];
-            (&batch.metadata_text[start..name_end], &batch.metadata_text[name_end..value_end])
+            (
+                &batch.metadata_text[start..name_end],
+                &batch.metadata_text[name_end..value_end],
+            )
         })
     }
 
@@ -177,7 +189,13 @@ mod tests {
         let ranges: Vec<_> = batch.streams().map(|(_, range)| range).collect();
         assert_eq!(ranges, [0..2, 2..2, 2..3]);
         let entries: Vec<_> = (0..batch.len())
-            .map(|i| (batch.entry(i).timestamp_ns, batch.entry(i).line, batch.entry(i).metadata().collect::<Vec<_>>()))
+            .map(|i| {
+                (
+                    batch.entry(i).timestamp_ns,
+                    batch.entry(i).line,
+                    batch.entry(i).metadata().collect::<Vec<_>>(),
+                )
+            })
             .collect();
         assert_eq!(entries[0], (1, &b""[..], vec![]));
         assert_eq!(entries[1], (2, &b"two"[..], vec![("x", "y"), ("", "")]));

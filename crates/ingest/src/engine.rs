@@ -10,8 +10,8 @@ use crate::shared::Shared;
 use crate::stats::{EngineStats, add};
 use crate::validate::{Prepared, Rejection, prepare};
 use crate::wal::{
-    DirectoryLock, DiskStorage, Log, LogStorage, RECORD_HEADER_BYTES, delete_segments_up_to, read_writer_id, seal_record,
-    writer_id,
+    DirectoryLock, DiskStorage, Log, LogStorage, RECORD_HEADER_BYTES, delete_segments_up_to, read_writer_id,
+    seal_record, writer_id,
 };
 use crate::writer;
 use async_trait::async_trait;
@@ -104,7 +104,9 @@ impl Engine {
         publisher::delete_unannounced(&shared, published_up_to).await?;
         let shared = Arc::new(shared);
         let for_writer = shared.clone();
-        let writer = std::thread::Builder::new().name("log-writer".into()).spawn(move || writer::run(&for_writer, log));
+        let writer = std::thread::Builder::new()
+            .name("log-writer".into())
+            .spawn(move || writer::run(&for_writer, log));
         let writer = writer.map_err(|e| Error::io("start thread of", &shared.options.data_dir, e))?;
         let publisher = tokio::spawn(publisher::run(shared.clone()));
         Ok(Self::new(shared, Some(writer), Some(publisher)))
@@ -177,15 +179,27 @@ impl Engine {
         if batch.stream_count() == 0 {
             return Err(PushError::NoStreams);
         }
-        let (bytes, limit) = (batch.bytes() + batch.len() * ENTRY_BYTES, shared.options.max_request_bytes);
+        let (bytes, limit) = (
+            batch.bytes() + batch.len() * ENTRY_BYTES,
+            shared.options.max_request_bytes,
+        );
         if bytes > limit {
             return Err(PushError::TooLarge { bytes, limit });
         }
-        let Prepared { record, accepted, accepted_bytes, rejected } = self.prepare(tenant, batch).await;
+        let Prepared {
+            record,
+            accepted,
+            accepted_bytes,
+            rejected,
+        } = self.prepare(tenant, batch).await;
         if accepted > 0 {
             self.log(tenant, record).await?;
         }
-        Ok(PushOutcome { accepted, accepted_bytes, rejected })
+        Ok(PushOutcome {
+            accepted,
+            accepted_bytes,
+            rejected,
+        })
     }
 
     async fn prepare(&self, tenant: &TenantId, batch: PushBatch) -> Prepared {
@@ -216,16 +230,26 @@ impl Engine {
             PushError::Unavailable(message)
         };
         let stopped = || unavailable("the write path is stopped".to_owned());
-        let pieces = record.len().div_ceil(ROOM_BYTES).min(shared.options.queue_max_bytes.div_ceil(ROOM_BYTES));
+        let pieces = record
+            .len()
+            .div_ceil(ROOM_BYTES)
+            .min(shared.options.queue_max_bytes.div_ceil(ROOM_BYTES));
         let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
         let waiting = self.0.room.clone().acquire_many_owned(pieces);
         let Ok(room) = tokio::time::timeout(shared.options.queue_wait, waiting).await else {
             let (limit, wait) = (shared.options.queue_max_bytes, shared.options.queue_wait);
-            return Err(unavailable(format!("the queue was full for {wait:?}, limit {limit} bytes (queue_max_bytes)")));
+            return Err(unavailable(format!(
+                "the queue was full for {wait:?}, limit {limit} bytes (queue_max_bytes)"
+            )));
         };
         let room = room.map_err(|_| stopped())?;
         let (done, answer) = oneshot::channel();
-        let request = Request { tenant: tenant.clone(), record, done, room };
+        let request = Request {
+            tenant: tenant.clone(),
+            record,
+            done,
+            room,
+        };
         shared.queue.push(request).map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
     }
@@ -295,7 +319,11 @@ impl Engine {
         let frozen = |count: fn(&crate::head::FrozenSegment) -> u64| head.frozen.iter().map(|s| count(s)).sum::<u64>();
         stats.head_bytes = head.active.bytes() as u64 + frozen(|segment| segment.bytes as u64);
         stats.head_rows = head.active.rows() + frozen(|segment| segment.rows);
-        stats.head_streams = head.active.tenants().map(|(_, tenant)| tenant.stream_count() as u64).sum();
+        stats.head_streams = head
+            .active
+            .tenants()
+            .map(|(_, tenant)| tenant.stream_count() as u64)
+            .sum();
         stats.frozen_segments = head.frozen.len() as u64;
         stats
     }

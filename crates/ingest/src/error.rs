@@ -46,7 +46,11 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
-        Self::Io { action, path: path.display().to_string(), source }
+        Self::Io {
+            action,
+            path: path.display().to_string(),
+            source,
+        }
     }
 }
 

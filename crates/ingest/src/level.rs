@@ -40,16 +40,29 @@ pub(crate) fn detect<'a>(
     metadata: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     line: &[u8],
 ) -> &'a str {
-    let metadata_level = || metadata.clone().find(|(name, _)| is_level_name(name.as_bytes())).map(|(_, value)| value);
+    let metadata_level = || {
+        metadata
+            .clone()
+            .find(|(name, _)| is_level_name(name.as_bytes()))
+            .map(|(_, value)| value)
+    };
     if let Some(given) = labels_level.or_else(metadata_level).filter(|given| !given.is_empty()) {
         return known_level(given.as_bytes()).unwrap_or(given);
     }
-    let severity_number = || metadata.clone().find(|(name, _)| *name == "severity_number").map(|(_, value)| value);
+    let severity_number = || {
+        metadata
+            .clone()
+            .find(|(name, _)| *name == "severity_number")
+            .map(|(_, value)| value)
+    };
     if let Some(level) = severity_number().and_then(level_of_severity_number) {
         return level;
     }
     let scanned = &line[..line.len().min(SCANNED_BYTES)];
-    json_level(scanned).or_else(|| logfmt_level(scanned)).or_else(|| level_word(scanned)).unwrap_or("unknown")
+    json_level(scanned)
+        .or_else(|| logfmt_level(scanned))
+        .or_else(|| level_word(scanned))
+        .unwrap_or("unknown")
 }
 
 /// The normal form of a level, in whatever case and abbreviation it is given.
@@ -76,7 +89,10 @@ pub(crate) fn known_level(text: &[u8]) -> Option<&'static str> {
     if !(3..=13).contains(&text.len()) {
         return None;
     }
-    KNOWN.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(text)).map(|(_, level)| *level)
+    KNOWN
+        .iter()
+        .find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(text))
+        .map(|(_, level)| *level)
 }
 
 fn level_of_severity_number(text: &str) -> Option<&'static str> {
@@ -142,7 +158,10 @@ mod tests {
         f("x=+Inf err=nil", "unknown");
         f("[ERR] boom", "error");
         f("→ERROR←", "error");
-        f(r#"{"msg":"a \"level\":\"info\" b","x":[{"level":"debug"}],"lvl":"error"}"#, "error");
+        f(
+            r#"{"msg":"a \"level\":\"info\" b","x":[{"level":"debug"}],"lvl":"error"}"#,
+            "error",
+        );
         f(r#"{"a":{"level":"debug"},"level":"error"}"#, "error");
         f(r#"{"level":"inf"#, "unknown");
         f(r#"{"a":"#, "unknown");
@@ -157,7 +176,11 @@ mod tests {
     #[test]
     fn labels_and_metadata_come_before_the_line() {
         let f = |label: Option<&'static str>, metadata: &[(&'static str, &'static str)], line: &str, want: &str| {
-            assert_eq!(detect(label, metadata.iter().copied(), line.as_bytes()), want, "{label:?} {metadata:?} {line}");
+            assert_eq!(
+                detect(label, metadata.iter().copied(), line.as_bytes()),
+                want,
+                "{label:?} {metadata:?} {line}"
+            );
         };
         f(Some("ERR"), &[], "info", "error");
         f(Some("Weird"), &[], "", "Weird");
@@ -168,7 +191,12 @@ mod tests {
         f(None, &[("severity_number", "25")], "info", "info");
         f(None, &[("severity_number", "0")], "info", "info");
         f(None, &[("severity_number", "-1")], "", "unknown");
-        f(None, &[("severity_number", "17"), ("severity_text", "warn")], "info", "warn");
+        f(
+            None,
+            &[("severity_number", "17"), ("severity_text", "warn")],
+            "info",
+            "warn",
+        );
         f(None, &[("log.level", "Trc")], "info", "trace");
         f(Some("debug"), &[("level", "error")], "info", "debug");
     }

@@ -23,7 +23,9 @@ pub(crate) fn json_level(line: &[u8]) -> Option<&'static str> {
     while at < line.len() {
         match line[at] {
             b'"' => {
-                let Some(length) = string_length(&line[at + 1..]) else { break };
+                let Some(length) = string_length(&line[at + 1..]) else {
+                    break;
+                };
                 let text = &line[at + 1..at + 1 + length];
                 at += length + 2;
                 let in_object = arrays & (1 << depth) == 0;
@@ -76,7 +78,9 @@ pub(crate) fn logfmt_level(line: &[u8]) -> Option<&'static str> {
             continue;
         }
         let token = &line[at..];
-        let key_length = token.iter().position(|&byte| byte == b'=' || byte == b'"' || byte.is_ascii_whitespace())?;
+        let key_length = token
+            .iter()
+            .position(|&byte| byte == b'=' || byte == b'"' || byte.is_ascii_whitespace())?;
         if token[key_length] == b'"' {
             at += key_length + 1 + string_length(&token[key_length + 1..])? + 1;
             continue;

@@ -11,7 +11,9 @@ const UNKNOWN_SERVICE: &str = "unknown_service";
 /// True for `[a-zA-Z_][a-zA-Z0-9_]*`.
 pub(crate) fn is_label_name(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
@@ -20,8 +22,14 @@ pub(crate) fn with_service_name(labels: LabelSet, sources: &[String]) -> LabelSe
     if sources.is_empty() || labels.get(SERVICE_NAME).is_some() {
         return labels;
     }
-    let service = sources.iter().find_map(|name| labels.get(name)).unwrap_or(UNKNOWN_SERVICE);
-    let added = Label { name: SERVICE_NAME.into(), value: service.into() };
+    let service = sources
+        .iter()
+        .find_map(|name| labels.get(name))
+        .unwrap_or(UNKNOWN_SERVICE);
+    let added = Label {
+        name: SERVICE_NAME.into(),
+        value: service.into(),
+    };
     LabelSet::from_labels(labels.as_slice().iter().cloned().chain([added]).collect())
 }
 

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use hashbrown::HashSet;
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
-use timberline_dataobj::{LogRow, LogsWriter, ObjectWriter, PageCut, SortOrder, StreamRow, StreamsWriter, WriterOptions};
+use timberline_dataobj::{
+    LogRow, LogsWriter, ObjectWriter, PageCut, SortOrder, StreamRow, StreamsWriter, WriterOptions,
+};
 use timberline_store::{ObjectMeta, TenantId};
 
 /// A logs section is closed when its rows take more than this, uncompressed (dataobj-format.md 9.4).
@@ -26,7 +28,10 @@ pub(crate) struct BuiltObject {
 
 /// Builds the object that will be stored under `key`. The same rows give the same bytes.
 pub(crate) fn build(segment: &FrozenSegment, key: &str) -> Result<BuiltObject, Error> {
-    let options = WriterOptions { cut: PageCut::Aligned, ..WriterOptions::default() };
+    let options = WriterOptions {
+        cut: PageCut::Aligned,
+        ..WriterOptions::default()
+    };
     let mut object = ObjectWriter::new();
     let mut tenants: Vec<_> = segment.tenants.iter().collect();
     tenants.sort_by(|(a, _), (b, _)| natural_order(a.as_str(), b.as_str()));
@@ -34,15 +39,28 @@ pub(crate) fn build(segment: &FrozenSegment, key: &str) -> Result<BuiltObject, E
     let (mut rows, mut duplicates) = (0, 0);
     for (tenant, source) in tenants {
         let sorted = sorted_rows(source);
-        duplicates += source.blocks().iter().map(|block| block.info().rows as u64).sum::<u64>() - sorted.len() as u64;
+        duplicates += source
+            .blocks()
+            .iter()
+            .map(|block| block.info().rows as u64)
+            .sum::<u64>()
+            - sorted.len() as u64;
         rows += sorted.len() as u64;
-        metas.push((tenant.clone(), write_tenant(&mut object, tenant, source, &sorted, key, &options)?));
+        metas.push((
+            tenant.clone(),
+            write_tenant(&mut object, tenant, source, &sorted, key, &options)?,
+        ));
     }
     let bytes = Bytes::from(object.finish().map_err(object_error)?);
     for (_, meta) in &mut metas {
         meta.size_bytes = bytes.len() as u64;
     }
-    Ok(BuiltObject { bytes, tenants: metas, rows, duplicates })
+    Ok(BuiltObject {
+        bytes,
+        tenants: metas,
+        rows,
+        duplicates,
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function of map_err")]
@@ -86,13 +104,21 @@ fn drop_duplicates(rows: Vec<RowRef>, blocks: &[Arc<Block>]) -> Vec<RowRef> {
             // Oldest arrival first, so that it is the one that stays.
             if group.len() < HASHED_GROUP_ROWS {
                 for row in group.iter().rev() {
-                    if !kept[start..].iter().any(|other| content(row, blocks).eq(content(other, blocks))) {
+                    if !kept[start..]
+                        .iter()
+                        .any(|other| content(row, blocks).eq(content(other, blocks)))
+                    {
                         kept.push(*row);
                     }
                 }
             } else {
                 let mut seen = HashSet::new();
-                kept.extend(group.iter().rev().filter(|row| seen.insert(content(row, blocks).collect::<Vec<_>>())));
+                kept.extend(
+                    group
+                        .iter()
+                        .rev()
+                        .filter(|row| seen.insert(content(row, blocks).collect::<Vec<_>>())),
+                );
             }
             kept[start..].reverse();
         }
@@ -172,10 +198,19 @@ fn write_row<'s>(
     let block = &source.blocks()[row.block.0 as usize];
     let at = row.row.0 as usize;
     metadata.clear();
-    metadata.extend(block.pairs(at).map(|(name, value)| (source.names()[name as usize].as_ref(), value)));
+    metadata.extend(
+        block
+            .pairs(at)
+            .map(|(name, value)| (source.names()[name as usize].as_ref(), value)),
+    );
     let line = block.line(at);
     let bytes = line.len() + metadata.iter().map(|(_, value)| value.len()).sum::<usize>();
-    let record = LogRow { stream_id: row.stream, timestamp_ns: row.timestamp_ns.0, line, metadata };
+    let record = LogRow {
+        stream_id: row.stream,
+        timestamp_ns: row.timestamp_ns.0,
+        line,
+        metadata,
+    };
     logs.append(&record).map_err(object_error)?;
     Ok(bytes as i64)
 }
@@ -202,7 +237,10 @@ fn natural_order(a: &str, b: &str) -> Ordering {
 
 /// Cuts the digits off the front; returns them without leading zeros.
 fn take_number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
-    let length = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let length = text
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, rest) = text.split_at(length);
     *text = rest;
     let zeros = number.iter().position(|&byte| byte != b'0').unwrap_or(number.len());

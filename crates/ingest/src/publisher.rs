@@ -48,7 +48,9 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                     published.failures += 1;
                     published.last_error = error.to_string();
                 });
-                let backoff = FIRST_BACKOFF.saturating_mul(1 << (failures - 1).min(10)).min(MAX_BACKOFF);
+                let backoff = FIRST_BACKOFF
+                    .saturating_mul(1 << (failures - 1).min(10))
+                    .min(MAX_BACKOFF);
                 tokio::select! {
                     () = tokio::time::sleep(backoff) => {}
                     () = shared.publisher_wake.notified() => {}
@@ -108,9 +110,16 @@ async fn publish(
 /// Deletes objects that a crash left between storing and announcing them: their name starts where the log now starts.
 pub(crate) async fn delete_unannounced(shared: &Shared, published_up_to: u64) -> Result<(), Error> {
     let prefix = object_key_prefix(&shared.writer_id, published_up_to + 1);
-    for object in shared.store.list(&format!("dataobj/objects/{}/", shared.writer_id)).await? {
+    for object in shared
+        .store
+        .list(&format!("dataobj/objects/{}/", shared.writer_id))
+        .await?
+    {
         if object.key.starts_with(&prefix) {
-            tracing::info!(object = object.key, "deleted an object that was stored and not announced before a crash");
+            tracing::info!(
+                object = object.key,
+                "deleted an object that was stored and not announced before a crash"
+            );
             shared.store.delete(&object.key).await?;
         }
     }

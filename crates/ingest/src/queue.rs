@@ -69,7 +69,10 @@ impl Queue {
     /// Drops what is queued, so that nobody waits for a writer that is gone.
     pub(crate) fn abandon(&self) {
         let mut work = self.work.lock();
-        *work = Work { closed: true, ..Work::default() };
+        *work = Work {
+            closed: true,
+            ..Work::default()
+        };
     }
 
     /// Requests that wait.

@@ -146,7 +146,10 @@ pub(crate) trait RecordSink {
 pub(crate) fn read_tenant(payload: &[u8]) -> Result<(&str, usize), RecordError> {
     let mut input = Input { bytes: payload, at: 0 };
     if input.varint()? != VERSION {
-        return Err(RecordError { what: "unknown record version", offset: 0 });
+        return Err(RecordError {
+            what: "unknown record version",
+            offset: 0,
+        });
     }
     let tenant = input.str()?;
     Ok((tenant, input.at))
@@ -154,7 +157,10 @@ pub(crate) fn read_tenant(payload: &[u8]) -> Result<(&str, usize), RecordError> 
 
 /// Decodes the streams of a payload, `start` being where [`read_tenant`] ended.
 pub(crate) fn read_streams(payload: &[u8], start: usize, sink: &mut impl RecordSink) -> Result<(), RecordError> {
-    let mut input = Input { bytes: payload, at: start };
+    let mut input = Input {
+        bytes: payload,
+        at: start,
+    };
     let mut names = 0;
     while input.at < payload.len() {
         sink.stream(input.text()?)?;
@@ -196,7 +202,10 @@ impl<'a> Input<'a> {
     fn varint(&mut self) -> Result<u64, RecordError> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at).ok_or(self.error("record ends within a number"))?;
+            let byte = *self
+                .bytes
+                .get(self.at)
+                .ok_or(self.error("record ends within a number"))?;
             self.at += 1;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -214,7 +223,10 @@ impl<'a> Input<'a> {
     fn text(&mut self) -> Result<&'a [u8], RecordError> {
         let length = usize::try_from(self.varint()?).map_err(|_| self.error("impossible length"))?;
         let end = self.at.checked_add(length).ok_or(self.error("impossible length"))?;
-        let text = self.bytes.get(self.at..end).ok_or(self.error("record ends within a text"))?;
+        let text = self
+            .bytes
+            .get(self.at..end)
+            .ok_or(self.error("record ends within a text"))?;
         self.at = end;
         Ok(text)
     }
@@ -262,7 +274,11 @@ mod tests {
             self.names.push(name.into());
         }
         fn entry(&mut self, timestamp_ns: i64, line: &[u8]) {
-            self.streams.last_mut().unwrap().1.push((timestamp_ns, line.into(), Vec::new()));
+            self.streams
+                .last_mut()
+                .unwrap()
+                .1
+                .push((timestamp_ns, line.into(), Vec::new()));
         }
         fn pair(&mut self, name: usize, value: &[u8]) {
             let name = self.names[name].clone();

@@ -29,19 +29,31 @@ pub(crate) fn replay(shared: &Shared, wal_dir: &Path, published_up_to: u64, acce
                 return Err(Error::MissingSegment(path));
             }
             let expected = last_sequence + 1;
-            tracing::error!(segment = path, expected, "segments of the write-ahead log are missing before this one");
+            tracing::error!(
+                segment = path,
+                expected,
+                "segments of the write-ahead log are missing before this one"
+            );
         }
         last_sequence = file.sequence;
         let segment = read_segment(file)?;
         for (offset, payload) in segment.payloads() {
             replay_record(shared, payload).map_err(|message| {
                 let segment = file.path.display().to_string();
-                Error::Corrupt { segment, offset, message }
+                Error::Corrupt {
+                    segment,
+                    offset,
+                    message,
+                }
             })?;
         }
         if let Some(fault) = segment.fault {
             let torn = number + 1 == segments.len() && !fault.records_follow;
-            let counter = if torn { &shared.counters.torn_bytes } else { &shared.counters.damaged_bytes };
+            let counter = if torn {
+                &shared.counters.torn_bytes
+            } else {
+                &shared.counters.damaged_bytes
+            };
             add(counter, fault.bad_bytes);
             if access == Access::Owner {
                 repair(file, fault, torn)?;

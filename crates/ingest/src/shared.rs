@@ -63,7 +63,10 @@ impl Shared {
         published_up_to: u64,
         lock: Option<DirectoryLock>,
     ) -> Self {
-        let head = Head { active: ActiveSegment::new(published_up_to + 1), frozen: VecDeque::new() };
+        let head = Head {
+            active: ActiveSegment::new(published_up_to + 1),
+            frozen: VecDeque::new(),
+        };
         Self {
             options,
             writer_id,
@@ -73,7 +76,10 @@ impl Shared {
             head: Mutex::new(head),
             counters: Counters::default(),
             publisher_wake: Notify::new(),
-            published: watch::Sender::new(Published { up_to: published_up_to, ..Published::default() }),
+            published: watch::Sender::new(Published {
+                up_to: published_up_to,
+                ..Published::default()
+            }),
             closing: AtomicBool::new(false),
             lock: Mutex::new(lock),
             active_streams: Mutex::new(HashMap::new()),
@@ -116,7 +122,11 @@ impl Shared {
     }
 
     /// The catalog and the sources in memory as of one moment: each entry of the tenant is in exactly one of them.
-    pub(crate) fn snapshot(&self, tenant: &TenantId, span: TimeSpan) -> (Arc<CatalogSnapshot>, Vec<Arc<dyn RowSource>>) {
+    pub(crate) fn snapshot(
+        &self,
+        tenant: &TenantId,
+        span: TimeSpan,
+    ) -> (Arc<CatalogSnapshot>, Vec<Arc<dyn RowSource>>) {
         // The catalog is read under the lock. A segment leaves `frozen`, under the same lock, only after its commit; and one whose
         // commit the snapshot holds but that has not left yet is recognised by the watermark.
         let head = self.head.lock();
@@ -124,7 +134,11 @@ impl Shared {
         let published = catalog.watermark(&self.writer_id).unwrap_or(0);
         let unpublished = head.frozen.iter().filter(|segment| segment.sequences.1 > published);
         let frozen = unpublished.filter_map(|segment| segment.tenants.get(tenant).cloned());
-        let active = head.active.tenant(tenant).and_then(|tenant| tenant.snapshot()).map(Arc::new);
+        let active = head
+            .active
+            .tenant(tenant)
+            .and_then(|tenant| tenant.snapshot())
+            .map(Arc::new);
         let sources: Vec<Arc<HeadSource>> = frozen.chain(active).collect();
         drop(head);
         let in_span = sources.into_iter().filter(|source| source.span().overlaps(&span));

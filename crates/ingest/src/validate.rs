@@ -52,7 +52,8 @@ pub(crate) fn prepare(
     let (mut accepted, mut accepted_bytes) = (0, 0);
     for (labels, entries) in batch.streams() {
         let line_bytes = || entries.clone().map(|entry| batch.entry(entry).line.len() as u64).sum();
-        let refuse_stream = |refusals: &mut Refusals, refusal| refusals.add(refusal, entries.len() as u64, line_bytes());
+        let refuse_stream =
+            |refusals: &mut Refusals, refusal| refusals.add(refusal, entries.len() as u64, line_bytes());
         let labels = match stream_labels(labels, limits) {
             Ok(labels) => labels,
             Err(refusal) => {
@@ -68,7 +69,10 @@ pub(crate) fn prepare(
             refuse_stream(&mut refusals, stream_limit(&labels, limits));
             continue;
         }
-        let labels_level = labels.iter().find(|(name, _)| is_level_name(name.as_bytes())).map(|(_, value)| value);
+        let labels_level = labels
+            .iter()
+            .find(|(name, _)| is_level_name(name.as_bytes()))
+            .map(|(_, value)| value);
         for entry in entries.clone().map(|entry| batch.entry(entry)) {
             if let Err(refusal) = pairs.fill(entry, &labels, labels_level, limits) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
@@ -80,7 +84,12 @@ pub(crate) fn prepare(
         }
         record.end_stream(&encoded);
     }
-    Prepared { record: record.finish(), accepted, accepted_bytes, rejected: refusals.list }
+    Prepared {
+        record: record.finish(),
+        accepted,
+        accepted_bytes,
+        rejected: refusals.list,
+    }
 }
 
 /// Reason, status and message of a refusal.
@@ -93,7 +102,13 @@ struct Refusals {
 
 impl Refusals {
     fn add(&mut self, (reason, status, message): Refusal, entries: u64, bytes: u64) {
-        let mut rejection = Rejection { reason, status, message, entries, bytes };
+        let mut rejection = Rejection {
+            reason,
+            status,
+            message,
+            entries,
+            bytes,
+        };
         if let Some(at) = self.list.iter().position(|known| known.reason == reason) {
             let known = self.list.remove(at);
             rejection.entries += known.entries;
@@ -108,24 +123,38 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
     let labels = match given {
         StreamLabels::Labels(labels) => labels,
         StreamLabels::Unreadable { text, error } => {
-            return Err(("invalid_labels", 400, format!("error parsing labels '{text}' with error: {error}")));
+            return Err((
+                "invalid_labels",
+                400,
+                format!("error parsing labels '{text}' with error: {error}"),
+            ));
         }
     };
     let mut kept: Vec<Label> = labels.iter().filter(|label| !label.value.is_empty()).cloned().collect();
     kept.sort_by(|a, b| a.name.cmp(&b.name));
-    let repeated = kept.windows(2).find(|pair| pair[0].name == pair[1].name).map(|pair| pair[0].name.clone());
+    let repeated = kept
+        .windows(2)
+        .find(|pair| pair[0].name == pair[1].name)
+        .map(|pair| pair[0].name.clone());
     let set = LabelSet::from_labels(kept);
     if let Some(name) = repeated {
-        return Err(("duplicate_label_names", 400, format!("stream '{set}' has duplicate label name: '{name}'")));
+        return Err((
+            "duplicate_label_names",
+            400,
+            format!("stream '{set}' has duplicate label name: '{name}'"),
+        ));
     }
     if let Some((name, _)) = set.iter().find(|(name, _)| !is_label_name(name)) {
-        let message = format!("error parsing labels '{set}' with error: label name '{name}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*");
+        let message = format!(
+            "error parsing labels '{set}' with error: label name '{name}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*"
+        );
         return Err(("invalid_labels", 400, message));
     }
     let count = set.len() - usize::from(set.get(crate::names::SERVICE_NAME).is_some());
     if count > limits.max_label_names {
         let limit = limits.max_label_names;
-        let message = format!("entry for stream '{set}' has {count} label names; limit {limit} (max_label_names_per_series)");
+        let message =
+            format!("entry for stream '{set}' has {count} label names; limit {limit} (max_label_names_per_series)");
         return Err(("max_label_names_per_series", 400, message));
     }
     for (name, value) in set.iter() {
@@ -146,7 +175,11 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
     }
     let set = with_service_name(set, &limits.service_name_labels);
     if set.is_empty() {
-        return Err(("missing_labels", 400, "error at least one label pair is required per stream".to_owned()));
+        return Err((
+            "missing_labels",
+            400,
+            "error at least one label pair is required per stream".to_owned(),
+        ));
     }
     Ok(set)
 }
@@ -239,7 +272,9 @@ impl Pairs {
     }
 
     fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
-        self.bounds.iter().map(|&(start, name_end, end)| (&self.text[start..name_end], &self.text[name_end..end]))
+        self.bounds
+            .iter()
+            .map(|&(start, name_end, end)| (&self.text[start..name_end], &self.text[name_end..end]))
     }
 
     fn value_bytes(&self) -> usize {

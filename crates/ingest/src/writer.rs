@@ -22,7 +22,11 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: Log) {
     loop {
         let begun = shared.head.lock().active.begun();
         let deadline = begun.and_then(|begun| begun.checked_add(shared.options.head_max_age));
-        let Work { requests, flushes, closed } = shared.queue.take(deadline);
+        let Work {
+            requests,
+            flushes,
+            closed,
+        } = shared.queue.take(deadline);
         if !requests.is_empty() {
             write_group(shared, &mut log, requests, &mut group);
         }
@@ -68,7 +72,9 @@ fn write_group(shared: &Shared, log: &mut Log, requests: Vec<Request>, group: &m
         &only.record
     } else {
         group.clear();
-        requests.iter().for_each(|request| group.extend_from_slice(&request.record));
+        requests
+            .iter()
+            .for_each(|request| group.extend_from_slice(&request.record));
         group
     };
     let bytes = records.len() as u64;

@@ -20,17 +20,23 @@ struct Recorded {
 #[tokio::test]
 async fn all_recorded_entries_get_the_level_and_service_that_loki_gave_them() {
     let mut text = String::new();
-    GzDecoder::new(&include_bytes!("data/levels.jsonl.gz")[..]).read_to_string(&mut text).unwrap();
+    GzDecoder::new(&include_bytes!("data/levels.jsonl.gz")[..])
+        .read_to_string(&mut text)
+        .unwrap();
     let recorded: Vec<Recorded> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(recorded.len() > 3000);
 
     let data = tempfile::tempdir().unwrap();
     let store = Store::in_memory();
     let catalog = Catalog::open(store.clone()).await.unwrap();
-    let engine = Engine::open(EngineOptions::new(data.path()), store, catalog).await.unwrap();
+    let engine = Engine::open(EngineOptions::new(data.path()), store, catalog)
+        .await
+        .unwrap();
     let mut batch = PushBatch::new();
     for (number, entry) in recorded.iter().enumerate() {
-        batch.begin_stream(LabelSet::from_pairs(entry.labels.iter().map(|(n, v)| (n.as_str(), v.as_str()))));
+        batch.begin_stream(LabelSet::from_pairs(
+            entry.labels.iter().map(|(n, v)| (n.as_str(), v.as_str())),
+        ));
         let metadata = entry.metadata.iter().map(|(n, v)| (n.as_str(), v.as_str()));
         batch.push_entry(number as i64, entry.line.as_bytes(), metadata);
     }
@@ -39,14 +45,19 @@ async fn all_recorded_entries_get_the_level_and_service_that_loki_gave_them() {
     assert_eq!((outcome.accepted, outcome.rejected), (recorded.len() as u64, vec![]));
 
     let mut seen = 0;
-    let all = TimeSpan { min_ns: i64::MIN, max_ns: i64::MAX };
+    let all = TimeSpan {
+        min_ns: i64::MIN,
+        max_ns: i64::MAX,
+    };
     for source in engine.sources(&tenant, all).await.unwrap() {
         let streams = source.streams().await.unwrap();
         for run in 0..source.runs().await.unwrap().len() {
             let keys = source.keys(run).await.unwrap();
             let only = ["detected_level".to_owned()];
             let metadata = source.metadata(run, &Selection::All, Some(&only)).await.unwrap();
-            let [levels] = metadata.as_slice() else { panic!("one column, not {}", metadata.len()) };
+            let [levels] = metadata.as_slice() else {
+                panic!("one column, not {}", metadata.len())
+            };
             for row in 0..keys.timestamps.len() {
                 let want = &recorded[keys.timestamps.value(row) as usize];
                 assert_eq!(levels.values.value(row), want.level.as_bytes(), "{}", want.line);

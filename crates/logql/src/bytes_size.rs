@@ -1,4 +1,5 @@
-//! Byte sizes as literals of the language (logql.md 2.7). Values of labels are read more liberally, by the label filters.
+//! Byte sizes as literals of the language (logql.md 2.7). Values of labels are read more liberally, by the label
+//! filters.
 
 use std::fmt;
 

@@ -58,8 +58,8 @@ pub fn parse_prometheus_duration(text: &str) -> Result<i64, String> {
     Ok(total_ns)
 }
 
-/// Reads a Go duration such as `1.5h`, `-250us` or `1m0.5s` as nanoseconds. Error texts are those of Go, which end up in
-/// `__error_details__`.
+/// Reads a Go duration such as `1.5h`, `-250us` or `1m0.5s` as nanoseconds. Error texts are those of Go, which end up
+/// in `__error_details__`.
 pub fn parse_go_duration(text: &str) -> Result<i64, String> {
     let invalid = || format!("time: invalid duration {text:?}");
     let (negative, mut rest) = match text.as_bytes().first() {
@@ -180,8 +180,9 @@ fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, scale: u64, unit: &str
     f.write_str(unit)
 }
 
-/// Prints nanoseconds as a Prometheus duration: `1h30m`. Years and weeks only where nothing is left over, because `90d` reads
-/// better than `12w6d`. What is below a millisecond cannot be written and is dropped; ranges never have it.
+/// Prints nanoseconds as a Prometheus duration: `1h30m`. Years and weeks only where nothing is left over, because
+/// `90d` reads better than `12w6d`. What is below a millisecond cannot be written and is dropped; ranges never have
+/// it.
 pub struct PrometheusDuration(pub i64);
 
 impl fmt::Display for PrometheusDuration {

@@ -9,7 +9,8 @@ pub enum PathStep {
     Index(usize),
 }
 
-/// Reads a path such as `servers[0].headers["User-Agent"]`. The error text is that of the stage error, without the stage.
+/// Reads a path such as `servers[0].headers["User-Agent"]`. The error text is that of the stage error, without the
+/// stage.
 pub fn parse_json_path(text: &str) -> Result<Vec<PathStep>, String> {
     let fail = |found: &str, expecting: &str| {
         Err(format!(

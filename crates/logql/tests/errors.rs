@@ -1,6 +1,6 @@
 //! What is refused, and with which words (logql.md 13, 14, 15.1, 19).
 
-use timberline_logql::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector};
+use timberline_logql::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, format, parse, parse_labels, parse_selector};
 
 const EMPTY_MATCHERS: &str = "queries require at least one regexp or equality matcher that does not have an \
      empty-compatible value. For instance, app=~\".*\" does not meet this requirement, but app=~\".+\" will";
@@ -290,6 +290,7 @@ fn bounds() {
     let chain = |operators: usize| format!("1{}", "+1".repeat(operators));
     let expr = parse(&chain(MAX_OPERATORS)).unwrap();
     assert_eq!(parse(&expr.to_string()).unwrap(), expr);
+    assert_eq!(parse(&format(&expr)).unwrap(), expr);
     refuse(&chain(60_000), "1:2002 query has more than 1000 operators");
     let filters = format!("{{a=\"b\"}} | x=1{}", " or x=1".repeat(10_000));
     assert!(parse(&filters).unwrap_err().message.starts_with("query has more than"));

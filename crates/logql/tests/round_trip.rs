@@ -26,7 +26,12 @@ proptest! {
 
     /// Queries with a part cut out or doubled get far into the grammar before they fail.
     #[test]
-    fn damaged_queries_do_not_panic(expr in generator::expr(), from in any::<prop::sample::Index>(), length in 0..20_usize, double in any::<bool>()) {
+    fn damaged_queries_do_not_panic(
+        expr in generator::expr(),
+        from in any::<prop::sample::Index>(),
+        length in 0..20_usize,
+        double in any::<bool>(),
+    ) {
         let chars: Vec<char> = expr.to_string().chars().collect();
         let from = from.index(chars.len());
         let to = (from + length).min(chars.len());

@@ -50,6 +50,8 @@ pub struct QueryLimits {
     pub max_points: i64,
     /// Most bytes of lines that a query with `interval` may hold, since it has to see all lines in order.
     pub max_interval_bytes: usize,
+    /// Most samples that a quantile or the rate of a counter may hold at once.
+    pub max_samples: usize,
     /// Evaluation times of metric range queries are multiples of the step since 1970, as the peer's are (logql.md 17).
     pub align_to_step: bool,
     /// Threads that execute queries; 0: one per core.
@@ -63,6 +65,7 @@ impl Default for QueryLimits {
             max_entries: 50_000,
             max_points: 11_000,
             max_interval_bytes: 256 << 20,
+            max_samples: 10_000_000,
             align_to_step: true,
             threads: 0,
         }

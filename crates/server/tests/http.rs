@@ -185,7 +185,7 @@ async fn refusals() {
     ask(
         "/loki/api/v1/labels?query={a=\"b\"}|json",
         400,
-        "only label matchers are supported",
+        "parse error : only label matchers are supported",
     )
     .await;
     let instant =

@@ -94,7 +94,10 @@ impl OpenBlock {
         };
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.line_offsets));
         Some(Block {
-            keys: Keys { streams: Int64Array::from(self.streams), timestamps: Int64Array::from(self.timestamps_ns) },
+            keys: Keys {
+                streams: Int64Array::from(self.streams),
+                timestamps: Int64Array::from(self.timestamps_ns),
+            },
             lines: BinaryArray::new(offsets, Buffer::from_vec(self.lines), None),
             pairs: self.pairs,
             info,
@@ -121,13 +124,18 @@ impl Block {
         let first = if row == 0 { 0 } else { pairs.row_ends[row - 1] };
         (first as usize..pairs.row_ends[row] as usize).map(move |pair| {
             let start = if pair == 0 { 0 } else { pairs.value_ends[pair - 1] };
-            (pairs.names[pair], &pairs.values[start as usize..pairs.value_ends[pair] as usize])
+            (
+                pairs.names[pair],
+                &pairs.values[start as usize..pairs.value_ends[pair] as usize],
+            )
         })
     }
 
     /// Lines of the selected rows; all of them cost no copy.
     pub(crate) fn lines(&self, rows: &Selection) -> BinaryArray {
-        let Selection::Rows(rows) = rows else { return self.lines.clone() };
+        let Selection::Rows(rows) = rows else {
+            return self.lines.clone();
+        };
         let bytes = rows.iter().map(|&row| self.line(row as usize).len()).sum();
         let mut lines = BinaryBuilder::with_capacity(rows.len(), bytes);
         for &row in rows {
@@ -137,7 +145,12 @@ impl Block {
     }
 
     /// Metadata columns of the selected rows, in order of their names. `names` are the tenant's names by number.
-    pub(crate) fn metadata(&self, rows: &Selection, names: &[Arc<str>], only: Option<&[String]>) -> Vec<MetadataColumn> {
+    pub(crate) fn metadata(
+        &self,
+        rows: &Selection,
+        names: &[Arc<str>],
+        only: Option<&[String]>,
+    ) -> Vec<MetadataColumn> {
         let all: Vec<u32>;
         let rows: &[u32] = match rows {
             Selection::Rows(rows) => rows,
@@ -163,7 +176,10 @@ impl Block {
         let finished = names.iter().zip(columns).filter_map(|(name, column)| {
             let mut column = column?;
             column.append_nulls(rows.len() - arrow_array::builder::ArrayBuilder::len(&column));
-            Some(MetadataColumn { name: name.clone(), values: column.finish() })
+            Some(MetadataColumn {
+                name: name.clone(),
+                values: column.finish(),
+            })
         });
         let mut finished: Vec<MetadataColumn> = finished.collect();
         finished.sort_by(|a, b| a.name.cmp(&b.name));

@@ -33,7 +33,13 @@ pub(crate) struct FrozenSegment {
 
 impl ActiveSegment {
     pub(crate) fn new(first_sequence: u64) -> Self {
-        Self { tenants: HashMap::new(), first_sequence, begun: None, rows: 0, bytes: 0 }
+        Self {
+            tenants: HashMap::new(),
+            first_sequence,
+            begun: None,
+            rows: 0,
+            bytes: 0,
+        }
     }
 
     /// Adds the entries of a record's payload.
@@ -42,7 +48,10 @@ impl ActiveSegment {
         if !self.tenants.contains_key(tenant) {
             self.tenants.insert(tenant.clone(), TenantHead::default());
         }
-        let head = self.tenants.get_mut(tenant).expect("bug: a tenant just added is missing");
+        let head = self
+            .tenants
+            .get_mut(tenant)
+            .expect("bug: a tenant just added is missing");
         let (rows, bytes) = (head.rows(), head.bytes());
         let added = head.add(payload, start);
         self.rows += head.rows() - rows;

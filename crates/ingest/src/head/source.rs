@@ -28,7 +28,13 @@ impl HeadSource {
         let min_ns = blocks.iter().map(|block| block.info().span.min_ns).min()?;
         let max_ns = blocks.iter().map(|block| block.info().span.max_ns).max()?;
         let span = TimeSpan { min_ns, max_ns };
-        Some(Self { streams, names, blocks, span, stream_slice: OnceLock::new() })
+        Some(Self {
+            streams,
+            names,
+            blocks,
+            span,
+            stream_slice: OnceLock::new(),
+        })
     }
 
     /// The streams, numbered 1, 2, 3...
@@ -61,7 +67,10 @@ impl RowSource for HeadSource {
     }
 
     async fn streams(&self) -> Result<Arc<[StreamInfo]>, Error> {
-        Ok(self.stream_slice.get_or_init(|| self.streams.iter().cloned().collect()).clone())
+        Ok(self
+            .stream_slice
+            .get_or_init(|| self.streams.iter().cloned().collect())
+            .clone())
     }
 
     async fn runs(&self) -> Result<Arc<[RunInfo]>, Error> {

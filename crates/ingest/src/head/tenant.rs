@@ -32,7 +32,10 @@ impl TenantHead {
     /// Adds the entries of a record, `start` being where its streams begin.
     pub(crate) fn add(&mut self, payload: &[u8], start: usize) -> Result<(), RecordError> {
         self.record_names.clear();
-        let mut adding = Adding { head: self, stream: None };
+        let mut adding = Adding {
+            head: self,
+            stream: None,
+        };
         let added = read_streams(payload, start, &mut adding);
         adding.end_stream();
         added
@@ -104,7 +107,9 @@ struct AddedStream {
 
 impl Adding<'_> {
     fn end_stream(&mut self) {
-        let Some(AddedStream { index, info, new }) = self.stream.take() else { return };
+        let Some(AddedStream { index, info, new }) = self.stream.take() else {
+            return;
+        };
         if info.rows == 0 {
             return;
         }
@@ -123,18 +128,29 @@ impl RecordSink for Adding<'_> {
     fn stream(&mut self, encoded_labels: &[u8]) -> Result<(), RecordError> {
         self.end_stream();
         let added = match self.head.stream(encoded_labels) {
-            Some(index) => AddedStream { index, info: self.head.streams[index].clone(), new: None },
+            Some(index) => AddedStream {
+                index,
+                info: self.head.streams[index].clone(),
+                new: None,
+            },
             None => {
                 let index = self.head.streams.len();
                 let info = StreamInfo {
                     id: index as i64 + 1,
                     labels: decode_labels(encoded_labels)?,
-                    span: TimeSpan { min_ns: i64::MAX, max_ns: i64::MIN },
+                    span: TimeSpan {
+                        min_ns: i64::MAX,
+                        max_ns: i64::MIN,
+                    },
                     rows: 0,
                     bytes: 0,
                     duplicates: None,
                 };
-                AddedStream { index, info, new: Some(encoded_labels.into()) }
+                AddedStream {
+                    index,
+                    info,
+                    new: Some(encoded_labels.into()),
+                }
             }
         };
         self.stream = Some(added);
@@ -149,7 +165,10 @@ impl RecordSink for Adding<'_> {
     fn entry(&mut self, timestamp_ns: i64, line: &[u8]) {
         let info = &mut self.stream.as_mut().expect("bug: an entry before its stream").info;
         if info.rows > 0 && timestamp_ns <= info.span.max_ns {
-            let late = info.duplicates.get_or_insert(TimeSpan { min_ns: timestamp_ns, max_ns: timestamp_ns });
+            let late = info.duplicates.get_or_insert(TimeSpan {
+                min_ns: timestamp_ns,
+                max_ns: timestamp_ns,
+            });
             late.min_ns = late.min_ns.min(timestamp_ns);
             late.max_ns = late.max_ns.max(timestamp_ns);
         }

@@ -11,7 +11,9 @@ async fn requests_that_wait_together_share_a_sync() {
     let (store, catalog) = open_store(data.path()).await;
     let disk = FullDisk::new(data.path());
     let switches = disk.switches.clone();
-    let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk)).await.unwrap();
+    let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk))
+        .await
+        .unwrap();
     // While the first request's sync lasts, the others queue up.
     switches.hold_syncs(true);
     let mut pushes = Vec::new();
@@ -19,7 +21,10 @@ async fn requests_that_wait_together_share_a_sync() {
         let engine = engine.clone();
         pushes.push(tokio::spawn(async move {
             let line = format!("{number:02}");
-            engine.push(&TenantId::single(), batch([("a", number, line.as_str())])).await.unwrap()
+            engine
+                .push(&TenantId::single(), batch([("a", number, line.as_str())]))
+                .await
+                .unwrap()
         }));
         while number == 0 && switches.syncs.load(SeqCst) == 0 {
             tokio::task::yield_now().await;
@@ -51,7 +56,10 @@ async fn a_small_queue_slows_pushes_down_and_loses_none() {
         let engine = engine.clone();
         pushes.push(tokio::spawn(async move {
             let line = "x".repeat(if number % 10 == 0 { 5000 } else { 900 });
-            engine.push(&TenantId::single(), batch([("a", number, line.as_str())])).await.unwrap()
+            engine
+                .push(&TenantId::single(), batch([("a", number, line.as_str())]))
+                .await
+                .unwrap()
         }));
     }
     for push in pushes {

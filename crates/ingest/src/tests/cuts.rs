@@ -17,7 +17,10 @@ async fn readers_see_each_entry_once_during_cuts() {
         tokio::spawn(async move {
             for number in 0..400 {
                 let line = format!("{number:06}");
-                engine.push(&TenantId::single(), batch([("a", number, line.as_str())])).await.unwrap();
+                engine
+                    .push(&TenantId::single(), batch([("a", number, line.as_str())]))
+                    .await
+                    .unwrap();
                 acknowledged.store(number as usize + 1, std::sync::atomic::Ordering::SeqCst);
             }
         })
@@ -29,7 +32,11 @@ async fn readers_see_each_entry_once_during_cuts() {
         let sources = read_sources(&engine, &TenantId::single(), super::harness::ALL).await;
         let heads = sources.iter().filter(|(name, _)| name == "head").count();
         shapes.insert((sources.len() > heads, heads));
-        let mut lines: Vec<&str> = sources.iter().flat_map(|(_, rows)| rows).map(|row| row.line.as_str()).collect();
+        let mut lines: Vec<&str> = sources
+            .iter()
+            .flat_map(|(_, rows)| rows)
+            .map(|row| row.line.as_str())
+            .collect();
         lines.sort_unstable();
         assert!(lines.len() >= before, "{} of {before}", lines.len());
         let want: Vec<String> = (0..lines.len()).map(|number| format!("{number:06}")).collect();
@@ -37,7 +44,10 @@ async fn readers_see_each_entry_once_during_cuts() {
         reads += 1;
     }
     pushing.await.unwrap();
-    println!("{reads} reads, {} objects, (objects, parts of the head) seen: {shapes:?}", engine.stats().flushes);
+    println!(
+        "{reads} reads, {} objects, (objects, parts of the head) seen: {shapes:?}",
+        engine.stats().flushes
+    );
     engine.flush().await.unwrap();
     assert!(engine.stats().flushes > 3);
     assert_eq!(read_lines(&engine).await.len(), 400);
@@ -83,7 +93,9 @@ async fn rows_of_many_blocks_and_streams_survive_a_cut() {
     let data = tempfile::tempdir().unwrap();
     let engine = open(plain(data.path())).await.unwrap();
     let names: Vec<String> = (0..50).map(|i| format!("s{i}")).collect();
-    let lines: Vec<String> = (0..10_000).map(|i| format!("line {i} {}", "x".repeat(i % 150))).collect();
+    let lines: Vec<String> = (0..10_000)
+        .map(|i| format!("line {i} {}", "x".repeat(i % 150)))
+        .collect();
     for chunk in 0..10 {
         let numbers = (0..10_000).filter(|i| i % 10 == chunk);
         let entries = numbers.map(|i| (names[i % 50].as_str(), i as i64, lines[i].as_str()));

@@ -1,42 +1,54 @@
 //! Disks that are full and stores that fail.
 
-use super::harness::{FullDisk, batch, open, open_store, plain, push, read_lines, segments};
+use super::harness::{FullDisk, Switches, batch, open, open_store, plain, push, read_lines, segments};
 use crate::{Engine, Error, PushError};
 use std::sync::atomic::Ordering::SeqCst;
 use timberline_store::TenantId;
 
-async fn check_full_log(fail: fn(&super::harness::Switches), mend: fn(&super::harness::Switches)) {
+async fn check_full_log(rounds: usize, fail: fn(&Switches), mend: fn(&Switches)) {
     let data = tempfile::tempdir().unwrap();
     let (store, catalog) = open_store(data.path()).await;
     let disk = FullDisk::new(data.path());
     let switches = disk.switches.clone();
-    let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk)).await.unwrap();
-    for round in 0..2 {
+    let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk))
+        .await
+        .unwrap();
+    for round in 0..rounds {
         // With an empty log, then with one that has good records.
         fail(&switches);
         let refused = push(&engine, &[("a", 1, "lost")]).await.unwrap_err();
         assert_eq!(refused.status(), 503);
-        assert_eq!(refused.to_string(), "push refused: write-ahead log: no space left on device");
+        assert_eq!(
+            refused.to_string(),
+            "push refused: write-ahead log: no space left on device"
+        );
         assert_eq!(read_lines(&engine).await.len(), round);
         mend(&switches);
         push(&engine, &[("a", 2 + round as i64, "kept")]).await.unwrap();
     }
-    assert_eq!((engine.stats().log_failures, engine.stats().unavailable, engine.stats().fsyncs), (2, 2, 2));
+    assert_eq!(
+        (
+            engine.stats().log_failures,
+            engine.stats().unavailable,
+            engine.stats().fsyncs
+        ),
+        (2, 2, 2)
+    );
     engine.shutdown().await;
     let engine = open(plain(data.path())).await.unwrap();
-    assert_eq!(read_lines(&engine).await, ["kept", "kept"], "after a restart");
+    assert_eq!(read_lines(&engine).await, vec!["kept"; rounds], "after a restart");
     assert_eq!((engine.stats().torn_bytes, engine.stats().damaged_bytes), (0, 0));
     engine.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_full_disk_refuses_pushes_until_space_returns() {
-    check_full_log(|s| s.create.store(true, SeqCst), |s| s.create.store(false, SeqCst)).await;
+    check_full_log(1, |s| s.create.store(true, SeqCst), |s| s.create.store(false, SeqCst)).await;
 }
 
 #[tokio::test]
 async fn a_failed_sync_leaves_nothing_behind() {
-    check_full_log(|s| s.sync.store(true, SeqCst), |s| s.sync.store(false, SeqCst)).await;
+    check_full_log(2, |s| s.sync.store(true, SeqCst), |s| s.sync.store(false, SeqCst)).await;
 }
 
 #[tokio::test]
@@ -46,7 +58,9 @@ async fn a_half_written_record_is_cut_off() {
         let (store, catalog) = open_store(data.path()).await;
         let disk = FullDisk::new(data.path());
         let switches = disk.switches.clone();
-        let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk)).await.unwrap();
+        let engine = Engine::open_with_storage(plain(data.path()), store, catalog, Box::new(disk))
+            .await
+            .unwrap();
         push(&engine, &[("a", 1, "first")]).await.unwrap();
         let good = std::fs::metadata(&segments(data.path())[0]).unwrap().len();
         switches.room.store(room, SeqCst);
@@ -56,7 +70,10 @@ async fn a_half_written_record_is_cut_off() {
         let long = "x".repeat(100);
         push(&engine, &[("a", 2, &long)]).await.unwrap_err();
         push(&engine, &[("a", 2, &long)]).await.unwrap_err();
-        assert_eq!(std::fs::metadata(&segments(data.path())[0]).unwrap().len(), good + room as u64);
+        assert_eq!(
+            std::fs::metadata(&segments(data.path())[0]).unwrap().len(),
+            good + room as u64
+        );
         switches.truncate.store(false, SeqCst);
         switches.full.store(false, SeqCst);
         push(&engine, &[("a", 3, "second")]).await.unwrap();
@@ -88,8 +105,14 @@ async fn what_cannot_be_published_stays_readable_and_is_tried_again() {
     push(&engine, &[("a", 2, "second")]).await.unwrap();
     assert_eq!(read_lines(&engine).await, ["first", "second"]);
     let long = "x".repeat(400);
-    let refused = engine.push(&TenantId::single(), batch([("a", 3, long.as_str())])).await.unwrap_err();
-    assert!(matches!(&refused, PushError::Unavailable(message) if message.contains("max_unflushed_bytes")), "{refused}");
+    let refused = engine
+        .push(&TenantId::single(), batch([("a", 3, long.as_str())]))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&refused, PushError::Unavailable(message) if message.contains("max_unflushed_bytes")),
+        "{refused}"
+    );
     assert!(engine.stats().flush_failures >= 1);
 
     std::fs::remove_file(data.path().join("store/dataobj/objects")).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::wal::{DiskStorage, LogFile, LogStorage};
 use crate::{Engine, EngineOptions, Error, PushBatch, PushError, PushOutcome};
+use arrow_array::Array;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use timberline_logql::labels::LabelSet;
 use timberline_store::{Catalog, Selection, SourceProvider, Store, TenantId, TimeSpan};
 
-pub(super) const ALL: TimeSpan = TimeSpan { min_ns: i64::MIN, max_ns: i64::MAX };
+pub(super) const ALL: TimeSpan = TimeSpan {
+    min_ns: i64::MIN,
+    max_ns: i64::MAX,
+};
 
 /// An entry as it is read back: labels and metadata in text form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,10 +75,12 @@ pub(super) async fn read_sources(engine: &Engine, tenant: &TenantId, span: TimeS
             let keys = source.keys(run).await.unwrap();
             let lines = source.lines(run, &Selection::All).await.unwrap();
             let metadata = source.metadata(run, &Selection::All, None).await.unwrap();
-            assert_eq!((keys.streams.len(), keys.timestamps.len(), lines.len()), (info.rows, info.rows, info.rows));
+            assert_eq!(
+                (keys.streams.len(), keys.timestamps.len(), lines.len()),
+                (info.rows, info.rows, info.rows)
+            );
             for row in 0..info.rows {
                 let value = |column: &timberline_store::MetadataColumn| {
-                    use arrow_array::Array;
                     let value = column.values.is_valid(row).then(|| column.values.value(row));
                     value.map(|value| (column.name.to_string(), String::from_utf8(value.into()).unwrap()))
                 };
@@ -163,19 +169,29 @@ impl Switches {
 
 impl FullDisk {
     pub(super) fn new(data_dir: &Path) -> Self {
-        Self { directory: data_dir.join("wal"), switches: Arc::default() }
+        Self {
+            directory: data_dir.join("wal"),
+            switches: Arc::default(),
+        }
     }
 }
 
 fn fail(switch: &AtomicBool) -> io::Result<()> {
-    if switch.load(Ordering::SeqCst) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    if switch.load(Ordering::SeqCst) {
+        Err(io::ErrorKind::StorageFull.into())
+    } else {
+        Ok(())
+    }
 }
 
 impl LogStorage for FullDisk {
     fn create(&mut self, sequence: u64) -> io::Result<Box<dyn LogFile>> {
         fail(&self.switches.create)?;
         let file = DiskStorage::new(&self.directory).create(sequence)?;
-        Ok(Box::new(FullDiskFile { file, switches: self.switches.clone() }))
+        Ok(Box::new(FullDiskFile {
+            file,
+            switches: self.switches.clone(),
+        }))
     }
 }
 
@@ -197,7 +213,9 @@ impl LogFile for FullDiskFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.switches.syncs.fetch_add(1, Ordering::SeqCst);
-        self.switches.released.wait_while(&mut self.switches.held.lock(), |held| *held);
+        self.switches
+            .released
+            .wait_while(&mut self.switches.held.lock(), |held| *held);
         fail(&self.switches.sync)?;
         self.file.sync()
     }

@@ -6,7 +6,10 @@ use timberline_logql::labels::{Label, LabelSet};
 use timberline_store::{Selection, SourceProvider, TenantId, TimeSpan};
 
 fn label(name: &str, value: &str) -> Label {
-    Label { name: name.into(), value: value.into() }
+    Label {
+        name: name.into(),
+        value: value.into(),
+    }
 }
 
 #[tokio::test]
@@ -15,37 +18,137 @@ async fn each_limit_refuses_what_is_one_beyond_it() {
     let mut options = EngineOptions::new(data.path());
     options.limits.max_line_bytes = 10;
     options.limits.max_label_names = 2;
-    options.limits.max_label_name_bytes = 4;
+    options.limits.max_label_name_bytes = 12;
     options.limits.max_label_value_bytes = 5;
     options.limits.max_metadata_entries = 2;
     options.limits.max_metadata_bytes = 12;
     options.limits.max_streams = 6;
     let engine = open(options).await.unwrap();
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a [(&'a str, &'a str)], Result<(), (&'a str, u16, &'a str)>);
+    type Case<'a> = (
+        &'a [(&'a str, &'a str)],
+        &'a str,
+        &'a [(&'a str, &'a str)],
+        Result<(), (&'a str, u16, &'a str)>,
+    );
     let cases: &[Case<'_>] = &[
         (&[("a", "1")], "0123456789", &[], Ok(())),
-        (&[("a", "1")], "0123456789x", &[], Err(("line_too_long", 400, "max entry size '10' bytes exceeded for stream '{a=\"1\", service_name=\"unknown_service\"}' while adding an entry with length '11' bytes (max_line_size)"))),
+        (
+            &[("a", "1")],
+            "0123456789x",
+            &[],
+            Err((
+                "line_too_long",
+                400,
+                "max entry size '10' bytes exceeded for stream '{a=\"1\", service_name=\"unknown_service\"}' while adding an entry with length '11' bytes (max_line_size)",
+            )),
+        ),
         (&[("a", "1"), ("b", "2")], "", &[], Ok(())),
         (&[("a", "1"), ("b", "2"), ("service_name", "x")], "", &[], Ok(())),
         (&[("a", "1"), ("b", "2"), ("c", "")], "", &[], Ok(())),
-        (&[("a", "1"), ("b", "2"), ("c", "3")], "", &[], Err(("max_label_names_per_series", 400, "entry for stream '{a=\"1\", b=\"2\", c=\"3\"}' has 3 label names; limit 2 (max_label_names_per_series)"))),
+        (
+            &[("a", "1"), ("b", "2"), ("c", "3")],
+            "",
+            &[],
+            Err((
+                "max_label_names_per_series",
+                400,
+                "entry for stream '{a=\"1\", b=\"2\", c=\"3\"}' has 3 label names; limit 2 (max_label_names_per_series)",
+            )),
+        ),
         (&[("aaaa", "11111")], "", &[], Ok(())),
-        (&[("aaaaa", "1")], "", &[], Err(("label_name_too_long", 400, "stream '{aaaaa=\"1\"}' has label name too long: 'aaaaa' (5 bytes, limit 4, max_label_name_length)"))),
-        (&[("a", "111111")], "", &[], Err(("label_value_too_long", 400, "stream '{a=\"111111\"}' has label value too long: '111111' (6 bytes, limit 5, max_label_value_length)"))),
-        (&[("a", "1"), ("a", "2")], "", &[], Err(("duplicate_label_names", 400, "stream '{a=\"1\"}' has duplicate label name: 'a'"))),
-        (&[("a-b", "1")], "", &[], Err(("invalid_labels", 400, "error parsing labels '{a-b=\"1\"}' with error: label name 'a-b' is not of the form [a-zA-Z_][a-zA-Z0-9_]*"))),
+        (
+            &[("aaaaaaaaaaaaa", "1")],
+            "",
+            &[],
+            Err((
+                "label_name_too_long",
+                400,
+                "stream '{aaaaaaaaaaaaa=\"1\"}' has label name too long: 'aaaaaaaaaaaaa' (13 bytes, limit 12, max_label_name_length)",
+            )),
+        ),
+        (
+            &[("a", "111111")],
+            "",
+            &[],
+            Err((
+                "label_value_too_long",
+                400,
+                "stream '{a=\"111111\"}' has label value too long: '111111' (6 bytes, limit 5, max_label_value_length)",
+            )),
+        ),
+        (
+            &[("a", "1"), ("a", "2")],
+            "",
+            &[],
+            Err((
+                "duplicate_label_names",
+                400,
+                "stream '{a=\"1\"}' has duplicate label name: 'a'",
+            )),
+        ),
+        (
+            &[("a-b", "1")],
+            "",
+            &[],
+            Err((
+                "invalid_labels",
+                400,
+                "error parsing labels '{a-b=\"1\"}' with error: label name 'a-b' is not of the form [a-zA-Z_][a-zA-Z0-9_]*",
+            )),
+        ),
         (&[], "", &[], Ok(())),
         (&[("a", "1")], "", &[("k", "12345"), ("l", "12345")], Ok(())),
-        (&[("a", "1")], "", &[("k", "12345"), ("l", "123456")], Err(("structured_metadata_too_large", 400, "stream '{a=\"1\", service_name=\"unknown_service\"}' has structured metadata too large: '13' bytes, limit: '12' bytes (max_structured_metadata_size)"))),
-        (&[("a", "1")], "", &[("k", ""), ("l", ""), ("m", "")], Err(("structured_metadata_too_many", 400, "stream '{a=\"1\", service_name=\"unknown_service\"}' has too many structured metadata labels: '3', limit: '2' (max_structured_metadata_entries_count)"))),
-        (&[("a", "1")], "", &[("__", "1")], Err(("invalid_labels", 400, "stream '{a=\"1\", service_name=\"unknown_service\"}' has structured metadata with the unusable name '__'"))),
+        (
+            &[("a", "1")],
+            "",
+            &[("k", "12345"), ("l", "123456")],
+            Err((
+                "structured_metadata_too_large",
+                400,
+                "stream '{a=\"1\", service_name=\"unknown_service\"}' has structured metadata too large: '13' bytes, limit: '12' bytes (max_structured_metadata_size)",
+            )),
+        ),
+        (
+            &[("a", "1")],
+            "",
+            &[("k", ""), ("l", ""), ("m", "")],
+            Err((
+                "structured_metadata_too_many",
+                400,
+                "stream '{a=\"1\", service_name=\"unknown_service\"}' has too many structured metadata labels: '3', limit: '2' (max_structured_metadata_entries_count)",
+            )),
+        ),
+        (
+            &[("a", "1")],
+            "",
+            &[("__", "1")],
+            Err((
+                "invalid_labels",
+                400,
+                "stream '{a=\"1\", service_name=\"unknown_service\"}' has structured metadata with the unusable name '__'",
+            )),
+        ),
         (&[("a", "9")], "", &[], Ok(())),
-        (&[("a", "10")], "", &[], Err(("stream_limit", 429, "maximum active stream limit exceeded when trying to create stream {a=\"10\", service_name=\"unknown_service\"}, limit 6 (max_global_streams_per_user)"))),
+        (
+            &[("a", "10")],
+            "",
+            &[],
+            Err((
+                "stream_limit",
+                429,
+                "maximum active stream limit exceeded when trying to create stream {a=\"10\", service_name=\"unknown_service\"}, limit 6 (max_global_streams_per_user)",
+            )),
+        ),
         (&[("a", "9")], "", &[], Ok(())),
     ];
     for (number, (labels, line, metadata, want)) in cases.iter().enumerate() {
         let mut batch = PushBatch::new();
-        batch.begin_stream(labels.iter().map(|(name, value)| label(name, value)).collect::<Vec<_>>());
+        batch.begin_stream(
+            labels
+                .iter()
+                .map(|(name, value)| label(name, value))
+                .collect::<Vec<_>>(),
+        );
         batch.push_entry(number as i64, line.as_bytes(), metadata.iter().copied());
         let outcome = engine.push(&TenantId::single(), batch).await.unwrap();
         let got = match outcome.rejected.as_slice() {
@@ -57,7 +160,15 @@ async fn each_limit_refuses_what_is_one_beyond_it() {
         assert_eq!(outcome.accepted, u64::from(want.is_ok()));
     }
     engine.flush().await.unwrap();
-    assert_eq!(engine.push(&TenantId::single(), batch([("10", 1, "")])).await.unwrap().accepted, 1, "the limit starts anew");
+    assert_eq!(
+        engine
+            .push(&TenantId::single(), batch([("10", 1, "")]))
+            .await
+            .unwrap()
+            .accepted,
+        1,
+        "the limit starts anew"
+    );
     engine.shutdown().await;
 }
 
@@ -68,7 +179,10 @@ async fn good_entries_of_a_bad_request_are_kept_and_the_bad_ones_counted() {
     options.limits.max_line_bytes = 4;
     let engine = open(options).await.unwrap();
     let mut batch = PushBatch::new();
-    batch.begin_stream(crate::StreamLabels::Unreadable { text: "{a=".into(), error: "parse error".into() });
+    batch.begin_stream(crate::StreamLabels::Unreadable {
+        text: "{a=".into(),
+        error: "parse error".into(),
+    });
     batch.push_entry(1, b"lost", []);
     batch.push_entry(2, b"too", []);
     batch.begin_stream(LabelSet::from_pairs([("a", "1")]));
@@ -78,14 +192,40 @@ async fn good_entries_of_a_bad_request_are_kept_and_the_bad_ones_counted() {
     batch.push_entry(5, b"none", []);
     let outcome = engine.push(&tenant("t"), batch).await.unwrap();
     assert_eq!((outcome.accepted, outcome.accepted_bytes), (1, 4));
-    let rejected: Vec<_> = outcome.rejected.iter().map(|r| (r.reason, r.entries, r.bytes)).collect();
-    assert_eq!(rejected, [("invalid_labels", 2, 7), ("line_too_long", 1, 8), ("missing_labels", 1, 4)]);
-    assert_eq!(outcome.rejected[0].message, "error parsing labels '{a=' with error: parse error");
-    assert_eq!(outcome.rejected[2].message, "error at least one label pair is required per stream");
+    let rejected: Vec<_> = outcome
+        .rejected
+        .iter()
+        .map(|r| (r.reason, r.entries, r.bytes))
+        .collect();
+    assert_eq!(
+        rejected,
+        [
+            ("invalid_labels", 2, 7),
+            ("line_too_long", 1, 8),
+            ("missing_labels", 1, 4)
+        ]
+    );
+    assert_eq!(
+        outcome.rejected[0].message,
+        "error parsing labels '{a=' with error: parse error"
+    );
+    assert_eq!(
+        outcome.rejected[2].message,
+        "error at least one label pair is required per stream"
+    );
     let rows = read_sources(&engine, &tenant("t"), ALL).await.remove(0).1;
     assert_eq!(rows.iter().map(|row| row.line.as_str()).collect::<Vec<_>>(), ["good"]);
-    let discarded = |reason, entries, bytes| Discarded { tenant: tenant("t"), reason, entries, bytes };
-    let want = [discarded("invalid_labels", 2, 7), discarded("line_too_long", 1, 8), discarded("missing_labels", 1, 4)];
+    let discarded = |reason, entries, bytes| Discarded {
+        tenant: tenant("t"),
+        reason,
+        entries,
+        bytes,
+    };
+    let want = [
+        discarded("invalid_labels", 2, 7),
+        discarded("line_too_long", 1, 8),
+        discarded("missing_labels", 1, 4),
+    ];
     assert_eq!(engine.stats().discarded, want);
     engine.shutdown().await;
 }
@@ -100,10 +240,26 @@ async fn requests_without_streams_or_entries() {
     assert_eq!((refused.clone(), refused.status()), (PushError::NoStreams, 422));
     let mut empty = PushBatch::new();
     empty.begin_stream(LabelSet::from_pairs([("a", "1")]));
-    assert_eq!(engine.push(&tenant("t"), empty).await.unwrap(), crate::PushOutcome::default());
-    assert_eq!(engine.push(&tenant("t"), batch([("a", 1, "24 bytes of text, not 25")])).await.unwrap().accepted, 1);
-    let refused = engine.push(&tenant("t"), batch([("a", 1, "25 bytes of text, too many")])).await.unwrap_err();
-    assert_eq!((refused.status(), refused.to_string().as_str()), (413, "request body too large: 42 bytes, limit: 40 bytes"));
+    assert_eq!(
+        engine.push(&tenant("t"), empty).await.unwrap(),
+        crate::PushOutcome::default()
+    );
+    assert_eq!(
+        engine
+            .push(&tenant("t"), batch([("a", 1, "24 bytes of text, not 25")]))
+            .await
+            .unwrap()
+            .accepted,
+        1
+    );
+    let refused = engine
+        .push(&tenant("t"), batch([("a", 1, "25 bytes of text, too many")]))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (refused.status(), refused.to_string().as_str()),
+        (413, "request body too large: 42 bytes, limit: 40 bytes")
+    );
     assert_eq!(engine.stats().requests, 1);
     engine.shutdown().await;
 }
@@ -114,7 +270,13 @@ async fn entries_are_stored_in_normal_form() {
     let engine = open(EngineOptions::new(data.path())).await.unwrap();
     let mut batch = PushBatch::new();
     batch.begin_stream(vec![label("job", "j"), label("empty", ""), label("app", "a")]);
-    let metadata = [("z.z", "bad\u{FFFD}char"), ("a", "1"), ("gone", ""), ("z__z", "second"), ("9", "9")];
+    let metadata = [
+        ("z.z", "bad\u{FFFD}char"),
+        ("a", "1"),
+        ("gone", ""),
+        ("z__z", "second"),
+        ("9", "9"),
+    ];
     batch.push_entry(i64::MIN, b"an error", metadata);
     batch.push_entry(i64::MAX, b"an error", [("detected_level", "mine")]);
     engine.push(&TenantId::single(), batch).await.unwrap();
@@ -122,10 +284,21 @@ async fn entries_are_stored_in_normal_form() {
         labels: r#"{app="a", job="j", service_name="a"}"#.into(),
         timestamp_ns,
         line: "an error".into(),
-        metadata: metadata.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        metadata: metadata
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
     };
     let want = [
-        entry(i64::MIN, &[("a", "1"), ("detected_level", "error"), ("key_9", "9"), ("z_z", "bad char")]),
+        entry(
+            i64::MIN,
+            &[
+                ("a", "1"),
+                ("detected_level", "error"),
+                ("key_9", "9"),
+                ("z_z", "bad char"),
+            ],
+        ),
         entry(i64::MAX, &[("detected_level", "mine")]),
     ];
     assert_eq!(read(&engine).await, want);
@@ -138,13 +311,24 @@ async fn entries_are_stored_in_normal_form() {
 async fn late_entries_and_duplicates() {
     let data = tempfile::tempdir().unwrap();
     let engine = open(plain(data.path())).await.unwrap();
-    let entries = [("a", 5, "x"), ("a", 9, "y"), ("b", 1, "once"), ("a", 3, "late"), ("a", 5, "x"), ("a", 5, "z"), ("a", 5, "x")];
+    let entries = [
+        ("a", 5, "x"),
+        ("a", 9, "y"),
+        ("b", 1, "once"),
+        ("a", 3, "late"),
+        ("a", 5, "x"),
+        ("a", 5, "z"),
+        ("a", 5, "x"),
+    ];
     engine.push(&TenantId::single(), batch(entries)).await.unwrap();
 
     let source = engine.sources(&TenantId::single(), ALL).await.unwrap().remove(0);
     let streams = source.streams().await.unwrap();
     assert_eq!(source.span(), TimeSpan { min_ns: 1, max_ns: 9 });
-    assert_eq!((streams[0].rows, streams[0].bytes, streams[0].span), (6, 8, TimeSpan { min_ns: 3, max_ns: 9 }));
+    assert_eq!(
+        (streams[0].rows, streams[0].bytes, streams[0].span),
+        (6, 9, TimeSpan { min_ns: 3, max_ns: 9 })
+    );
     assert_eq!(streams[0].duplicates, Some(TimeSpan { min_ns: 3, max_ns: 5 }));
     assert_eq!((streams[1].rows, streams[1].duplicates), (1, None));
     assert!(!source.newest_first());
@@ -153,9 +337,21 @@ async fn late_entries_and_duplicates() {
 
     assert_eq!(engine.flush().await.unwrap().rows, 5);
     let object = read_sources(&engine, &TenantId::single(), ALL).await.remove(0).1;
-    let rows: Vec<_> = object.iter().map(|row| (row.labels.as_str(), row.timestamp_ns, row.line.as_str())).collect();
+    let rows: Vec<_> = object
+        .iter()
+        .map(|row| (row.labels.as_str(), row.timestamp_ns, row.line.as_str()))
+        .collect();
     let a = r#"{s="a"}"#;
-    assert_eq!(rows, [(a, 9, "y"), (a, 5, "z"), (a, 5, "x"), (a, 3, "late"), (r#"{s="b"}"#, 1, "once")]);
+    assert_eq!(
+        rows,
+        [
+            (a, 9, "y"),
+            (a, 5, "z"),
+            (a, 5, "x"),
+            (a, 3, "late"),
+            (r#"{s="b"}"#, 1, "once")
+        ]
+    );
     assert_eq!(engine.stats().duplicate_rows, 2);
     engine.shutdown().await;
 }
@@ -165,11 +361,21 @@ async fn many_equal_timestamps_are_deduplicated_too() {
     let data = tempfile::tempdir().unwrap();
     let engine = open(plain(data.path())).await.unwrap();
     let lines: Vec<String> = (0..1000).map(|i| format!("{}", i % 300)).collect();
-    engine.push(&TenantId::single(), batch(lines.iter().map(|line| ("a", 7, line.as_str())))).await.unwrap();
+    engine
+        .push(
+            &TenantId::single(),
+            batch(lines.iter().map(|line| ("a", 7, line.as_str()))),
+        )
+        .await
+        .unwrap();
     assert_eq!(engine.flush().await.unwrap().rows, 300);
     let object = read_sources(&engine, &TenantId::single(), ALL).await.remove(0).1;
     let want: Vec<String> = (0..300).rev().map(|i| i.to_string()).collect();
-    assert_eq!(object.into_iter().map(|row| row.line).collect::<Vec<_>>(), want, "newest arrival first");
+    assert_eq!(
+        object.into_iter().map(|row| row.line).collect::<Vec<_>>(),
+        want,
+        "newest arrival first"
+    );
     engine.shutdown().await;
 }
 
@@ -187,14 +393,23 @@ async fn metadata_columns_under_selections() {
     let source = engine.sources(&TenantId::single(), ALL).await.unwrap().remove(0);
     let columns = async |rows: Selection, names: Option<&[String]>| {
         let columns = source.metadata(0, &rows, names).await.unwrap();
-        let text = |value: Option<&[u8]>| value.map_or("-", |value| std::str::from_utf8(value).unwrap()).to_owned();
-        let column = |c: &timberline_store::MetadataColumn| format!("{}={}", c.name, c.values.iter().map(text).collect::<String>());
+        let text = |value: Option<&[u8]>| {
+            value
+                .map_or("-", |value| std::str::from_utf8(value).unwrap())
+                .to_owned()
+        };
+        let column = |c: &timberline_store::MetadataColumn| {
+            format!("{}={}", c.name, c.values.iter().map(text).collect::<String>())
+        };
         columns.iter().map(column).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(columns(Selection::All, None).await, "x=1-3- y=--2-");
     assert_eq!(columns(Selection::Rows(vec![1, 2]), None).await, "x=-3 y=-2");
     assert_eq!(columns(Selection::Rows(vec![0, 1]), None).await, "x=1-");
-    assert_eq!(columns(Selection::All, Some(&["y".to_owned(), "other".to_owned()])).await, "y=--2-");
+    assert_eq!(
+        columns(Selection::All, Some(&["y".to_owned(), "other".to_owned()])).await,
+        "y=--2-"
+    );
     assert_eq!(columns(Selection::Rows(vec![]), None).await, "");
     engine.shutdown().await;
 }
@@ -209,8 +424,14 @@ async fn tenants_are_apart_in_head_and_object() {
     for round in ["head", "object"] {
         for name in ["beta-10", "beta-2", "alpha"] {
             let sources = read_sources(&engine, &tenant(name), ALL).await;
-            let [(_, rows)] = sources.as_slice() else { panic!("{round}: {sources:?}") };
-            assert_eq!(rows.iter().map(|row| row.line.as_str()).collect::<Vec<_>>(), [name], "{round}");
+            let [(_, rows)] = sources.as_slice() else {
+                panic!("{round}: {sources:?}")
+            };
+            assert_eq!(
+                rows.iter().map(|row| row.line.as_str()).collect::<Vec<_>>(),
+                [name],
+                "{round}"
+            );
         }
         assert!(read_sources(&engine, &tenant("nobody"), ALL).await.is_empty());
         assert_eq!(engine.flush().await.unwrap().objects, u64::from(round == "head"));
@@ -223,14 +444,21 @@ async fn sources_outside_the_span_are_left_out_and_others_come_in_order_of_arriv
     let data = tempfile::tempdir().unwrap();
     let engine = open(plain(data.path())).await.unwrap();
     for (timestamp_ns, line) in [(100, "first"), (50, "second"), (10, "third")] {
-        engine.push(&TenantId::single(), batch([("a", timestamp_ns, line)])).await.unwrap();
+        engine
+            .push(&TenantId::single(), batch([("a", timestamp_ns, line)]))
+            .await
+            .unwrap();
         if line != "third" {
             engine.flush().await.unwrap();
         }
     }
     let lines = async |min_ns, max_ns| {
         let sources = read_sources(&engine, &TenantId::single(), TimeSpan { min_ns, max_ns }).await;
-        sources.into_iter().flat_map(|(_, rows)| rows).map(|row| row.line).collect::<Vec<_>>()
+        sources
+            .into_iter()
+            .flat_map(|(_, rows)| rows)
+            .map(|row| row.line)
+            .collect::<Vec<_>>()
     };
     assert_eq!(lines(i64::MIN, i64::MAX).await, ["first", "second", "third"]);
     assert_eq!(lines(50, 100).await, ["first", "second"]);

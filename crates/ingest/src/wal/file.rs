@@ -30,7 +30,9 @@ pub(crate) struct DiskStorage {
 
 impl DiskStorage {
     pub(crate) fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self {
+            directory: directory.to_owned(),
+        }
     }
 }
 

@@ -36,7 +36,11 @@ pub(crate) fn read_writer_id(wal_dir: &Path) -> Result<Option<String>, Error> {
             let id = text.trim();
             if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 let message = "is not a writer's name".to_owned();
-                return Err(Error::Corrupt { segment: path.display().to_string(), offset: 0, message });
+                return Err(Error::Corrupt {
+                    segment: path.display().to_string(),
+                    offset: 0,
+                    message,
+                });
             }
             Ok(Some(id.to_owned()))
         }
@@ -54,7 +58,11 @@ pub(crate) fn writer_id(wal_dir: &Path) -> Result<String, Error> {
     if let Some(segment) = list_segments(wal_dir)?.first() {
         // Under a new name the catalog could not tell which segments are published: entries would come twice.
         let message = "writer-id is missing beside it".to_owned();
-        return Err(Error::Corrupt { segment: segment.path.display().to_string(), offset: 0, message });
+        return Err(Error::Corrupt {
+            segment: segment.path.display().to_string(),
+            offset: 0,
+            message,
+        });
     }
     let random = || RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
     let id = format!("{:016x}{:016x}", random(), random());

@@ -24,7 +24,11 @@ impl Log {
     /// A log whose next segment has this number. No file is made before the first record, so that cutting the head needs
     /// no space.
     pub(crate) fn new(storage: Box<dyn LogStorage>, next_sequence: u64) -> Self {
-        Self { storage, current: None, next_sequence }
+        Self {
+            storage,
+            current: None,
+            next_sequence,
+        }
     }
 
     /// Writes whole records and makes them durable with one sync. On an error nothing of them stays in the log.
@@ -34,7 +38,11 @@ impl Log {
             None => {
                 let file = self.storage.create(self.next_sequence)?;
                 self.next_sequence += 1;
-                self.current.insert(OpenSegment { file, good_bytes: 0, dirty: false })
+                self.current.insert(OpenSegment {
+                    file,
+                    good_bytes: 0,
+                    dirty: false,
+                })
             }
         };
         segment.clean()?;

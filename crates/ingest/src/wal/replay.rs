@@ -39,7 +39,9 @@ impl Segment {
     /// Payloads with the offset of their record.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let offset = |payload: &Range<usize>| (payload.start - RECORD_HEADER_BYTES) as u64;
-        self.payloads.iter().map(move |payload| (offset(payload), &self.bytes[payload.clone()]))
+        self.payloads
+            .iter()
+            .map(move |payload| (offset(payload), &self.bytes[payload.clone()]))
     }
 }
 
@@ -54,7 +56,10 @@ pub(crate) fn list_segments(wal_dir: &Path) -> Result<Vec<SegmentFile>, Error> {
     };
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        let stem = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".log"));
+        let stem = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_suffix(".log"));
         if let Some(sequence) = stem.filter(|stem| stem.len() == 20).and_then(|stem| stem.parse().ok()) {
             segments.push(SegmentFile { sequence, path });
         }
@@ -82,12 +87,17 @@ pub(crate) fn read_segment(file: &SegmentFile) -> Result<Segment, Error> {
         }
     } else if bytes.starts_with(&HEADER[..8]) && bytes.len() >= HEADER_BYTES {
         let message = "the segment was written by another version of this program".to_owned();
-        return Err(Error::Corrupt { segment: file.path.display().to_string(), offset: 8, message });
+        return Err(Error::Corrupt {
+            segment: file.path.display().to_string(),
+            offset: 8,
+            message,
+        });
     }
     let fault = (at < bytes.len()).then(|| Fault {
         good_bytes: at as u64,
         bad_bytes: (bytes.len() - at) as u64,
-        records_follow: (at + 1..bytes.len()).any(|at| looks_like_payload(&bytes, at) && record_at(&bytes, at).is_some()),
+        records_follow: (at + 1..bytes.len())
+            .any(|at| looks_like_payload(&bytes, at) && record_at(&bytes, at).is_some()),
     });
     Ok(Segment { bytes, payloads, fault })
 }
@@ -96,10 +106,17 @@ pub(crate) fn read_segment(file: &SegmentFile) -> Result<Segment, Error> {
 /// damage is, the file is copied aside.
 pub(crate) fn repair(file: &SegmentFile, fault: Fault, torn: bool) -> Result<(), Error> {
     let path = &file.path;
-    let Fault { good_bytes, bad_bytes, .. } = fault;
+    let Fault {
+        good_bytes, bad_bytes, ..
+    } = fault;
     if torn {
         let segment = path.display().to_string();
-        tracing::warn!(segment, good_bytes, bad_bytes, "cut off a write that a crash left unfinished");
+        tracing::warn!(
+            segment,
+            good_bytes,
+            bad_bytes,
+            "cut off a write that a crash left unfinished"
+        );
     } else {
         let aside = path.with_extension("log.damaged");
         let copy = || {
@@ -109,7 +126,13 @@ pub(crate) fn repair(file: &SegmentFile, fault: Fault, torn: bool) -> Result<(),
         };
         copy().map_err(|e| Error::io("copy aside", path, e))?;
         let (segment, copy) = (path.display().to_string(), aside.display().to_string());
-        tracing::error!(segment, good_bytes, bad_bytes, copy, "corrupt: segment is damaged, kept what lies before the damage");
+        tracing::error!(
+            segment,
+            good_bytes,
+            bad_bytes,
+            copy,
+            "corrupt: segment is damaged, kept what lies before the damage"
+        );
     }
     let cut = || {
         let open = OpenOptions::new().write(true).open(path)?;
@@ -121,7 +144,10 @@ pub(crate) fn repair(file: &SegmentFile, fault: Fault, torn: bool) -> Result<(),
 
 /// Deletes the segments that are published. What can't be deleted is skipped by the next replay and deleted then.
 pub(crate) fn delete_segments_up_to(wal_dir: &Path, sequence: u64) -> Result<(), Error> {
-    for segment in list_segments(wal_dir)?.iter().take_while(|segment| segment.sequence <= sequence) {
+    for segment in list_segments(wal_dir)?
+        .iter()
+        .take_while(|segment| segment.sequence <= sequence)
+    {
         fs::remove_file(&segment.path).map_err(|e| Error::io("delete", &segment.path, e))?;
     }
     Ok(())

@@ -76,8 +76,8 @@ fn digits(text: &str, start: usize, length: usize, radix: u32) -> Result<u32, &'
     u32::from_str_radix(digits, radix).map_err(|_| INVALID_ESCAPE)
 }
 
-/// Reads the number, duration or size at the start of `text`, which begins with a digit or with a dot and a digit. Answers
-/// the token and its length in bytes.
+/// Reads the number, duration or size at the start of `text`, which begins with a digit or with a dot and a digit.
+/// Answers the token and its length in bytes.
 pub(super) fn number(text: &str) -> (TokenKind, usize) {
     let number_length = number_length(text);
     let after = &text[number_length..];

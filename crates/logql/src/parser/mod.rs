@@ -182,8 +182,8 @@ impl Parser {
         }
     }
 
-    /// The error for the current token. The peer names the tokens it expected only where they are few; `expecting` is empty
-    /// where it names none.
+    /// The error for the current token. The peer names the tokens it expected only where they are few; `expecting` is
+    /// empty where it names none.
     fn unexpected(&self, expecting: &[&str]) -> ParseError {
         let token = self.token();
         match &token.kind {

@@ -7,6 +7,9 @@
 
 use std::cell::RefCell;
 
+use ahash::RandomState;
+use hashbrown::HashTable;
+
 use super::needs::Needs;
 use crate::labels::LabelSet;
 
@@ -20,6 +23,10 @@ pub(super) const EXTRACTED: &[u8] = b"_extracted";
 /// Bound of the text that the labels of one entry may take. Deeply nested JSON and templates that double a label would
 /// otherwise grow without limit; spans are 32 bits wide.
 const MAX_TEXT_BYTES: usize = 64 << 20;
+
+/// From this number of parsed labels on they are found through a hash table, so that a line with ten thousand members does not
+/// take ten thousand times ten thousand comparisons.
+const INDEX_FROM: usize = 24;
 
 /// What went wrong with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +101,9 @@ pub(super) struct Labels {
     error: Option<ErrorKind>,
     error_details: Vec<u8>,
     order: RefCell<Vec<u32>>,
+    /// Slots of the parsed labels by name; empty while they are few.
+    index: HashTable<u32>,
+    hasher: RandomState,
 }
 
 impl Labels {
@@ -123,6 +133,7 @@ impl Labels {
         for slot in &mut self.slots {
             slot.hidden = false;
         }
+        self.index.clear();
         self.error = None;
         self.error_details.clear();
         for (name, value) in metadata {
@@ -203,7 +214,10 @@ impl Labels {
             start,
             end: position(&self.text),
         };
-        if self.text.len() < MAX_TEXT_BYTES && needs.has(self.text_of(span)) && !self.is_parsed(span) {
+        if self.text.len() < MAX_TEXT_BYTES
+            && needs.has(self.text_of(span))
+            && self.find_parsed(self.text_of(span)).is_none()
+        {
             return Some(OpenLabel { name: span, replaces });
         }
         self.text.truncate(start as usize);
@@ -231,6 +245,11 @@ impl Labels {
             hidden: false,
             suffixed: false,
         });
+        match self.slots.len() - self.base_slots {
+            INDEX_FROM => self.index_from(self.base_slots),
+            count if count > INDEX_FROM => self.index_from(self.slots.len() - 1),
+            _ => {}
+        }
     }
 
     /// Adds a label that a parser found. True if it was taken.
@@ -266,8 +285,7 @@ impl Labels {
     /// Ends a label begun by [`Labels::open_override`].
     pub(super) fn close_override(&mut self, open: &OpenLabel) {
         let name = self.text_of(open.name);
-        let old = (self.base_slots..self.slots.len()).find(|&at| self.text_of(self.slots[at].name) == name);
-        if let Some(at) = old {
+        if let Some(at) = self.find_parsed(name) {
             self.slots[at].hidden = true;
         }
         self.close(open);
@@ -318,10 +336,17 @@ impl Labels {
         }
     }
 
-    /// Forgets the labels added since the mark.
+    /// Forgets the labels that parsers added since the mark.
     pub(super) fn undo(&mut self, mark: &Mark) {
+        for at in mark.slots..self.slots.len() {
+            self.show_suffixed(self.slots[at].name);
+        }
         self.slots.truncate(mark.slots);
         self.text.truncate(mark.text);
+        self.index.clear();
+        if self.slots.len() - self.base_slots >= INDEX_FROM {
+            self.index_from(self.base_slots);
+        }
     }
 
     /// Calls `visit` for each visible label, in order of category and name. Errors count as parsed labels.
@@ -364,22 +389,54 @@ impl Labels {
     }
 
     fn find(&self, name: &[u8]) -> Option<usize> {
-        self.slots
-            .iter()
-            .rposition(|s| !s.hidden && self.text_of(s.name) == name)
+        let is_it = |s: &Slot| !s.hidden && self.text_of(s.name) == name;
+        self.find_parsed(name)
+            .or_else(|| self.slots[..self.base_slots].iter().rposition(is_it))
     }
 
-    fn is_parsed(&self, name: Span) -> bool {
-        let name = self.text_of(name);
-        self.slots[self.base_slots..]
-            .iter()
-            .any(|s| !s.hidden && self.text_of(s.name) == name)
+    fn find_parsed(&self, name: &[u8]) -> Option<usize> {
+        let is_it = |s: &Slot| !s.hidden && self.text_of(s.name) == name;
+        if self.index.is_empty() {
+            let parsed = &self.slots[self.base_slots..];
+            return parsed.iter().position(is_it).map(|at| self.base_slots + at);
+        }
+        let found = self
+            .index
+            .find(self.hasher.hash_one(name), |&at| is_it(&self.slots[at as usize]));
+        found.map(|&at| at as usize)
+    }
+
+    /// Takes the slots from `start` on into the index.
+    fn index_from(&mut self, start: usize) {
+        let Self {
+            index,
+            slots,
+            text,
+            hasher,
+            ..
+        } = self;
+        let hash = |at: u32| {
+            let name = slots[at as usize].name;
+            hasher.hash_one(&text[name.start as usize..name.end as usize])
+        };
+        for at in start as u32..slots.len() as u32 {
+            index.insert_unique(hash(at), at, |&at| hash(at));
+        }
     }
 
     fn hide_base(&mut self, name: Span) {
         for at in 0..self.base_slots {
             if self.text_of(self.slots[at].name) == self.text_of(name) {
                 self.slots[at].hidden = true;
+            }
+        }
+    }
+
+    /// Shows metadata again that gave its suffixed name to a parsed label.
+    fn show_suffixed(&mut self, name: Span) {
+        for at in self.stream_slots..self.base_slots {
+            if self.slots[at].suffixed && self.text_of(self.slots[at].name) == self.text_of(name) {
+                self.slots[at].hidden = false;
             }
         }
     }
@@ -431,7 +488,7 @@ mod tests {
     use crate::ast::Stage;
     use crate::labels::LabelSet;
     use crate::pipeline::Wants;
-    use crate::pipeline::testing::{TestEntry, entry, json, label_format, labels_after, logfmt, run};
+    use crate::pipeline::testing::{TestEntry, entry, json, label_format, labels_after, logfmt, names, run};
 
     #[test]
     fn categories_are_told_apart() {
@@ -466,6 +523,7 @@ mod tests {
             assert_eq!(labels_after(stages, &entry), want);
         };
         f(&[], r#"app="a", app_extracted="b""#);
+        f(&[Stage::Unpack], r#"app="a", app_extracted="b""#);
         f(&[json()], r#"app="a", app_extracted="c""#);
     }
 
@@ -477,6 +535,41 @@ mod tests {
             labels_after(&stages, &entry(line)),
             r#"a="json", b="2", msg="a=logfmt b=2""#
         );
+    }
+
+    #[test]
+    fn wide_entries_behave_as_narrow_ones() {
+        let members = |from: usize, to: usize| {
+            (from..to)
+                .map(|n| format!("\"k{n}\":{n}"))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        for count in [1, 23, 24, 25, 26, 3000] {
+            // Each member twice: the first value stays. The object that does not end takes its members with it.
+            let line = format!(
+                "{{{},{},\"o\":{{{}",
+                members(0, count),
+                members(0, count),
+                members(count, 2 * count)
+            );
+            let mut stages = vec![
+                json(),
+                label_format(&[("k0", "new"), ("x", "@k1")]),
+                label_format(&[("k1", "@k2")]),
+            ];
+            stages.push(Stage::Drop(names(&["__error__"])));
+            stages.push(json());
+            stages.push(Stage::Drop(names(&["__error__"])));
+            let labels = run(&stages, &Wants::All, &entry(&line)).unwrap().labels.parsed;
+            let mut want: Vec<(String, String)> = (0..count).map(|n| (format!("k{n}"), n.to_string())).collect();
+            want[0].1 = "new".to_owned();
+            if count > 2 {
+                want[1].1 = "2".to_owned();
+                want.push(("x".to_owned(), "1".to_owned()));
+            }
+            assert_eq!(labels, LabelSet::from_pairs(want), "{count}");
+        }
     }
 
     #[test]

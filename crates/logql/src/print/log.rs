@@ -148,8 +148,8 @@ impl Display for LabelFilter {
             Self::Ip { name, negated, range } => {
                 write!(f, "{name}{}ip({})", if *negated { "!=" } else { "=" }, Quoted(range))
             }
-            // In parentheses, so that it can stand anywhere although a comma has no precedence: it takes everything to its
-            // right, and from an operator before it that operator's right side (logql.md 6.2).
+            // In parentheses, so that it can stand anywhere although a comma has no precedence: it takes everything to
+            // its right, and from an operator before it that operator's right side (logql.md 6.2).
             Self::And {
                 left,
                 right,

@@ -9,8 +9,8 @@ use crate::ast::{Binary, Expr, LabelReplace, LogExpr, MetricExpr, RangeAggregati
 /// Longest one-line form that is not broken, in characters.
 const MAX_LINE: usize = 100;
 
-/// Writes a query for people: on one line if that has at most 100 characters, else broken and indented. Formatting twice
-/// gives the same text, and the text reads back as the same tree.
+/// Writes a query for people: on one line if that has at most 100 characters, else broken and indented. Formatting
+/// twice gives the same text, and the text reads back as the same tree.
 pub fn format(expr: &Expr) -> String {
     let mut page = Page { text: String::new() };
     match expr {
@@ -87,10 +87,24 @@ impl Page {
         self.line(level, format_args!("){tail}"));
     }
 
+    /// Operators that follow each other on one level of precedence stand at one level of the page.
     fn binary(&mut self, level: usize, binary: &Binary, tail: &str) {
-        self.operand(level + 1, &binary.left, left_needs_parentheses(binary), "");
-        self.line(level, BinaryHead(binary));
-        self.operand(level + 1, &binary.right, right_needs_parentheses(binary), tail);
+        let mut chain = vec![binary];
+        let mut first = &*binary.left;
+        while let MetricExpr::Binary(left) = first
+            && left.op.precedence() == binary.op.precedence()
+            && !binary.op.is_right_associative()
+        {
+            chain.push(left);
+            first = &left.left;
+        }
+        let innermost = chain.last().copied().unwrap_or(binary);
+        self.operand(level + 1, first, left_needs_parentheses(innermost), "");
+        for (at, link) in chain.iter().enumerate().rev() {
+            self.line(level, BinaryHead(link));
+            let tail = if at == 0 { tail } else { "" };
+            self.operand(level + 1, &link.right, right_needs_parentheses(link), tail);
+        }
     }
 
     fn operand(&mut self, level: usize, operand: &MetricExpr, parentheses: bool, tail: &str) {

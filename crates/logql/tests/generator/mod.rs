@@ -136,8 +136,8 @@ fn log() -> impl Strategy<Value = LogExpr> {
     })
 }
 
-/// `drop a != "x"` reads as one stage with a matcher: a bare name at the end of `drop` or `keep` cannot stand before such a
-/// line filter, in no spelling.
+/// `drop a != "x"` reads as one stage with a matcher: a bare name at the end of `drop` or `keep` cannot stand before
+/// such a line filter, in no spelling.
 fn remove_unwritable(stages: &mut Vec<Stage>) {
     let mut after_bare_name = false;
     stages.retain(|stage| {

@@ -5,7 +5,7 @@ use crate::QueryError;
 use crate::range::{Grid, RangeExec, RangeFunction};
 use crate::request::{Direction, Steps};
 use crate::scan::{SampleValue, ScanOutput, SeriesLabels};
-use crate::vector::{Aggregate, Constant, Replace, ScalarBinary, VectorBinary, VectorExec, apply};
+use crate::vector::{Absent, Aggregate, Constant, Replace, ScalarBinary, VectorBinary, VectorExec, apply};
 use datafusion_physical_plan::ExecutionPlan;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use timberline_logql::ast::{
     Binary, Grouping, LabelReplace, MetricExpr, RangeAggregation, RangeOp, Side, VectorAggregation, VectorOp,
 };
-use timberline_logql::pipeline::Wants;
+use timberline_logql::pipeline::{CompiledUnwrap, Wants};
 use timberline_logql::regexp::compile_regex;
 
 /// A planned metric expression.
@@ -68,24 +68,26 @@ fn own_labels(range: &RangeAggregation) -> SeriesLabels {
 /// `sum` directly over a function that adds up is one aggregation: series are grouped where samples are made, so that the parsers extract
 /// nothing else, and do not run at all if no label is left (logql.md 11, skipped parsers).
 fn summed(aggregation: &VectorAggregation) -> Option<(&RangeAggregation, SeriesLabels)> {
+    use RangeOp::{BytesOverTime, BytesRate, CountOverTime, Rate, SumOverTime};
     let (VectorOp::Sum, MetricExpr::Range(range)) = (aggregation.op, aggregation.inner.as_ref()) else {
         return None;
     };
-    let adds_up = matches!(
-        range.op,
-        RangeOp::CountOverTime | RangeOp::Rate | RangeOp::BytesOverTime | RangeOp::BytesRate
-    );
-    if !adds_up || range.unwrap.is_some() || range.grouping.is_some() {
+    let adds_up = matches!(range.op, CountOverTime | Rate | BytesOverTime | BytesRate | SumOverTime);
+    if !adds_up || range.grouping.is_some() {
         return None;
     }
-    let none = Grouping {
-        without: false,
-        labels: vec![],
-    };
     Some((
         range,
-        SeriesLabels::Grouped(aggregation.grouping.clone().unwrap_or(none)),
+        SeriesLabels::Grouped(aggregation.grouping.clone().unwrap_or_else(no_labels)),
     ))
+}
+
+/// `by ()`: one series without labels.
+fn no_labels() -> Grouping {
+    Grouping {
+        without: false,
+        labels: vec![],
+    }
 }
 
 async fn plan_range(
@@ -94,37 +96,74 @@ async fn plan_range(
     steps: Steps,
     labels: SeriesLabels,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
-    if range.unwrap.is_some() {
-        return Err(not_evaluated("unwrap"));
-    }
-    let (function, value) = match range.op {
-        RangeOp::CountOverTime => (RangeFunction::Entries, SampleValue::One),
-        RangeOp::Rate => (RangeFunction::EntriesPerSecond, SampleValue::One),
-        RangeOp::BytesOverTime => (RangeFunction::Amount, SampleValue::LineBytes),
-        RangeOp::BytesRate => (RangeFunction::AmountPerSecond, SampleValue::LineBytes),
-        other => return Err(not_evaluated(other.name())),
-    };
     if range.range_ns <= 0 {
         return Err(QueryError::BadRequest(
             "the range of a range aggregation must be longer than 0".into(),
         ));
     }
-    let wants = match &labels {
-        SeriesLabels::Grouped(grouping) if !grouping.without => Wants::Only(grouping.labels.clone()),
-        _ => Wants::All,
+    if range.op == RangeOp::AbsentOverTime {
+        let counted = plan_samples(
+            planner,
+            range,
+            steps,
+            SeriesLabels::Grouped(no_labels()),
+            RangeFunction::Entries,
+        );
+        let absent = Absent::new(&range.log.matchers, steps);
+        return Ok(VectorExec::plan(absent, vec![counted.await?], planner.context.clone()));
+    }
+    let function = match range.op {
+        RangeOp::CountOverTime => RangeFunction::Entries,
+        RangeOp::Rate if range.unwrap.is_none() => RangeFunction::EntriesPerSecond,
+        RangeOp::Rate => RangeFunction::SumPerSecond,
+        RangeOp::BytesOverTime => RangeFunction::Amount,
+        RangeOp::BytesRate => RangeFunction::AmountPerSecond,
+        RangeOp::SumOverTime => RangeFunction::Sum,
+        RangeOp::AvgOverTime => RangeFunction::Average,
+        RangeOp::MinOverTime => RangeFunction::Min,
+        RangeOp::MaxOverTime => RangeFunction::Max,
+        RangeOp::FirstOverTime => RangeFunction::First,
+        RangeOp::LastOverTime => RangeFunction::Last,
+        RangeOp::StdvarOverTime => RangeFunction::Variance,
+        RangeOp::StddevOverTime => RangeFunction::Deviation,
+        // The parser accepts it with a parameter only.
+        RangeOp::QuantileOverTime => RangeFunction::Quantile(range.parameter.unwrap_or(f64::NAN)),
+        RangeOp::RateCounter => RangeFunction::CounterRate,
+        RangeOp::AbsentOverTime => return Err(QueryError::Internal("bug: absent_over_time is planned above".into())),
+    };
+    plan_samples(planner, range, steps, labels, function).await
+}
+
+/// A range function over the samples of a scan.
+async fn plan_samples(
+    planner: &Planner<'_>,
+    range: &RangeAggregation,
+    steps: Steps,
+    labels: SeriesLabels,
+    function: RangeFunction,
+) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
+    let named = match &labels {
+        SeriesLabels::Grouped(grouping) if !grouping.without => Some(&grouping.labels),
+        _ => None,
+    };
+    let mut wants = named.map_or(Wants::All, |names| Wants::Only(names.clone()));
+    let value = match (&range.unwrap, range.op) {
+        (Some(unwrap), _) => {
+            if let Wants::Only(names) = &mut wants {
+                names.extend(CompiledUnwrap::label_names(unwrap));
+            }
+            let keep_label = named.is_some_and(|names| names.contains(&unwrap.label));
+            SampleValue::Unwrapped(Arc::new(CompiledUnwrap::compile(unwrap, keep_label)?))
+        }
+        (None, RangeOp::BytesOverTime | RangeOp::BytesRate) => SampleValue::LineBytes,
+        (None, _) => SampleValue::One,
     };
     let grid = Grid::new(steps, range.range_ns, range.offset_ns);
     let output = ScanOutput::Samples(value, labels);
     let scan = planner
         .scan(&range.log, &wants, grid.span(), Direction::Backward, output, None)
         .await?;
-    Ok(RangeExec::plan(
-        scan,
-        grid,
-        function,
-        range.range_ns,
-        planner.context.clone(),
-    ))
+    Ok(RangeExec::plan(scan, grid, function, planner.context.clone()))
 }
 
 async fn plan_aggregation(

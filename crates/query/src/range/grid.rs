@@ -59,6 +59,16 @@ impl Grid {
         self.steps.time_ns(window)
     }
 
+    /// Left end of a window, not included.
+    pub(crate) fn after_ns(&self, window: usize) -> i64 {
+        self.base_ns.saturating_add(self.steps.step_ns * window as i64)
+    }
+
+    /// Right end of a window, included.
+    pub(crate) fn until_ns(&self, window: usize) -> i64 {
+        self.steps.time_ns(window).saturating_sub(self.offset_ns)
+    }
+
     /// The cell of a sample within [`Grid::span`]; `None` if no window holds it.
     #[inline]
     pub(crate) fn cell(&self, timestamp_ns: i64) -> Option<i64> {

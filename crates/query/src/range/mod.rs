@@ -1,10 +1,13 @@
 //! Range aggregations (logql.md 13): samples are gathered in cells of a grid, equal cells of all partitions are merged, then
 //! windows slide over the cells.
 
+mod cells;
 mod exec;
+mod function;
 mod grid;
 mod sliding;
-mod totals;
+mod state;
 
-pub(crate) use exec::{RangeExec, RangeFunction};
+pub(crate) use exec::RangeExec;
+pub(crate) use function::RangeFunction;
 pub(crate) use grid::Grid;

@@ -9,7 +9,7 @@ use crate::node::{operator, properties};
 use crate::select::{SelectedSource, SelectedStream};
 use datafusion_common::{DataFusionError, Result};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{ExecutionPlan, PlanProperties, SendableRecordBatchStream};
+use datafusion_physical_plan::{PlanProperties, SendableRecordBatchStream};
 use std::sync::Arc;
 use timberline_logql::pipeline::Pipeline;
 use timberline_store::source::TimeSpan;

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::Result;
 use std::sync::Arc;
 use timberline_logql::ast::Grouping;
-use timberline_logql::pipeline::{GroupLabels, Processed, decode_group_key, decode_labels_key};
+use timberline_logql::pipeline::{CompiledUnwrap, GroupLabels, Processed, decode_group_key, decode_labels_key};
 
 /// Positions of the columns of log lines.
 pub(crate) struct EntryColumns;
@@ -26,12 +26,14 @@ impl EntryColumns {
 }
 
 /// Number of an entry in a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum SampleValue {
     /// 1.
     One,
     /// Bytes of the line as it is after the pipeline.
     LineBytes,
+    /// The number in a label.
+    Unwrapped(Arc<CompiledUnwrap>),
 }
 
 /// Which labels make the series of a sample.
@@ -59,7 +61,7 @@ impl SeriesLabels {
 }
 
 /// What the scan hands on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum ScanOutput {
     /// Log lines; see [`EntryColumns`].
     Entries,
@@ -87,7 +89,15 @@ impl ScanOutput {
 
     /// True if the line is part of the output.
     pub(crate) fn reads_line(&self) -> bool {
-        !matches!(self, ScanOutput::Samples(SampleValue::One, _))
+        matches!(
+            self,
+            ScanOutput::Entries | ScanOutput::Samples(SampleValue::LineBytes, _)
+        )
+    }
+
+    /// True if what an entry gives depends on its line alone once its series is known.
+    pub(crate) fn by_line(&self) -> bool {
+        matches!(self, ScanOutput::Samples(SampleValue::One | SampleValue::LineBytes, _))
     }
 }
 
@@ -133,41 +143,63 @@ impl OutputBuilder {
         self.timestamps.len()
     }
 
-    /// Adds an entry and returns the number of its label set or series.
-    pub(crate) fn push(&mut self, timestamp_ns: i64, arrival: u64, entry: &Processed<'_>) -> Result<u32, QueryError> {
+    /// Adds an entry and returns the number of its label set or series; `None` if the entry gives no sample.
+    pub(crate) fn push(
+        &mut self,
+        timestamp_ns: i64,
+        arrival: u64,
+        mut entry: Processed<'_>,
+    ) -> Result<Option<u32>, QueryError> {
         self.key.clear();
-        let number = match &self.output {
-            ScanOutput::Entries => {
-                entry.labels_key(&mut self.key);
-                let (key, table) = (&self.key, &self.context.entry_labels);
-                self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))
-            }
-            ScanOutput::Samples(..) => {
-                if !self.shows_errors && entry.has_error() {
-                    return Err(pipeline_error(entry));
-                }
-                entry.group_key(&self.group, &mut self.key);
-                let (key, table) = (&self.key, &self.context.series);
-                self.cache.get(key, || table.intern(decode_group_key(key)))
-            }
+        let ScanOutput::Samples(value, _) = &self.output else {
+            entry.labels_key(&mut self.key);
+            let (key, table) = (&self.key, &self.context.entry_labels);
+            let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))));
+            self.push_known(timestamp_ns, arrival, number, entry.line);
+            return Ok(Some(number));
         };
-        self.push_known(timestamp_ns, arrival, number, entry.line);
-        Ok(number)
+        let unwrapped = match value {
+            SampleValue::Unwrapped(unwrap) => {
+                let Some(amount) = unwrap.value(&mut entry) else {
+                    return Ok(None);
+                };
+                Some(amount)
+            }
+            SampleValue::One | SampleValue::LineBytes => None,
+        };
+        if !self.shows_errors && entry.has_error() {
+            return Err(pipeline_error(&entry));
+        }
+        entry.group_key(&self.group, &mut self.key);
+        let (key, table) = (&self.key, &self.context.series);
+        let number = self.cache.get(key, || table.intern(decode_group_key(key)));
+        match unwrapped {
+            Some(amount) => self.push_sample(timestamp_ns, number, amount),
+            None => self.push_known(timestamp_ns, arrival, number, entry.line),
+        }
+        Ok(Some(number))
     }
 
-    /// Adds an entry whose number is known.
+    /// Adds an entry whose number is known and whose amount, if it is a sample, depends on its line alone.
     #[inline]
     pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, number: u32, line: &[u8]) {
-        self.timestamps.push(timestamp_ns);
-        self.numbers.push(number);
         match self.output {
             ScanOutput::Entries => {
+                self.timestamps.push(timestamp_ns);
+                self.numbers.push(number);
                 self.arrivals.push(arrival);
                 self.lines.append_value(line);
             }
-            ScanOutput::Samples(SampleValue::One, _) => self.amounts.push(1.0),
-            ScanOutput::Samples(SampleValue::LineBytes, _) => self.amounts.push(line.len() as f64),
+            ScanOutput::Samples(SampleValue::LineBytes, _) => self.push_sample(timestamp_ns, number, line.len() as f64),
+            ScanOutput::Samples(..) => self.push_sample(timestamp_ns, number, 1.0),
         }
+    }
+
+    #[inline]
+    fn push_sample(&mut self, timestamp_ns: i64, series: u32, amount: f64) {
+        self.timestamps.push(timestamp_ns);
+        self.numbers.push(series);
+        self.amounts.push(amount);
     }
 
     /// The entries collected since the last call as a batch.

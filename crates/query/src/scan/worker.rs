@@ -138,8 +138,7 @@ impl Worker {
         let selected = &spec.sources[task.source];
         let newest_first = selected.source.newest_first();
         let (streams, timestamps) = (keys.streams.values(), keys.timestamps.values());
-        let one_series_per_stream =
-            spec.keeps_labels && metadata.is_empty() && matches!(spec.output, super::ScanOutput::Samples(..));
+        let one_series_per_stream = spec.keeps_labels && metadata.is_empty() && spec.output.by_line();
         let mut pairs: Vec<(&str, &[u8])> = Vec::with_capacity(metadata.len());
         let (mut passed, mut repeated) = (0, 0);
         for (position, &row) in rows.iter().enumerate() {
@@ -183,7 +182,9 @@ impl Worker {
                 repeated += 1;
                 continue;
             }
-            let number = self.output.push(timestamp_ns, arrival, &entry)?;
+            let Some(number) = self.output.push(timestamp_ns, arrival, entry)? else {
+                continue;
+            };
             passed += 1;
             if one_series_per_stream {
                 self.series[stream as usize] = number;

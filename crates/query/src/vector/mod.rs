@@ -1,6 +1,7 @@
 //! Expressions over series: each is a function from the points of its operands to points, evaluated time by time
 //! (logql.md 14 to 16). All have the same shape: one file each, one [`VectorFunction`], run by one operator.
 
+mod absent;
 mod aggregate;
 mod binary;
 mod exec;
@@ -8,6 +9,7 @@ mod label_replace;
 mod points;
 mod scalar;
 
+pub(crate) use absent::Absent;
 pub(crate) use aggregate::Aggregate;
 pub(crate) use binary::VectorBinary;
 pub(crate) use exec::{VectorExec, VectorFunction};

@@ -133,7 +133,7 @@ fn one_series(out: &mut Vec<u8>, series: &Series) {
     json::object(out, series.labels.iter());
     out.extend_from_slice(br#","values":"#);
     json::list(out, &series.points, |out, (time_ns, value)| {
-        point(out, *time_ns, *value)
+        point(out, *time_ns, *value);
     });
     out.push(b'}');
 }

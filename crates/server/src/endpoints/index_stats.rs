@@ -40,7 +40,9 @@ pub(super) async fn handle(
 fn selector(text: &str) -> Result<Vec<Matcher>, HttpError> {
     match timberline_logql::parse(text) {
         Ok(Expr::Log(log)) if log.stages.is_empty() => Ok(log.matchers),
-        Ok(_) => Err(HttpError::bad_request("only label matchers are supported")),
+        Ok(_) => Err(HttpError::bad_request(
+            "parse error : only label matchers are supported",
+        )),
         Err(error) => Err(HttpError::bad_request(error.to_string())),
     }
 }

@@ -11,6 +11,9 @@ use timberline_ingest::{Discarded, Engine, EngineStats};
 /// Name, help, and where the number stands.
 type Row = (&'static str, &'static str, fn(&EngineStats) -> u64);
 
+/// The same for a number that is kept by tenant and reason.
+type DiscardedRow = (&'static str, &'static str, fn(&Discarded) -> u64);
+
 /// What only grows. `_total` is added to the names.
 const COUNTERS: [Row; 15] = [
     ("timberline_ingest_entries", "Entries acknowledged", |s| s.entries),
@@ -104,7 +107,7 @@ const GAUGES: [Row; 5] = [
 ];
 
 /// What the peer counts under these names too: by tenant and reason.
-const DISCARDED: [(&str, &str, fn(&Discarded) -> u64); 2] = [
+const DISCARDED: [DiscardedRow; 2] = [
     (
         "loki_discarded_samples",
         "Entries refused, by tenant and reason; the reason names the limit to look at",

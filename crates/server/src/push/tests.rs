@@ -60,8 +60,11 @@ mod schema {
 /// An entry as the tests write it.
 type Row<'a> = (i64, &'a [u8], &'a [(&'a str, &'a str)]);
 
+/// Labels and entries of a stream.
+type Stream<'a> = (&'a [(&'a str, &'a str)], &'a [Row<'a>]);
+
 /// What a decoder must make of these streams; batches are compared by their debug text.
-fn batch(streams: &[(&[(&str, &str)], &[Row<'_>])]) -> String {
+fn batch(streams: &[Stream<'_>]) -> String {
     let mut batch = PushBatch::new();
     for (labels, rows) in streams {
         batch.begin_stream(LabelSet::from_pairs(labels.iter().copied()));
@@ -83,7 +86,7 @@ fn json(text: &str) -> Result<String, DecodeError> {
 
 #[test]
 fn json_bodies() {
-    let f = |text: &str, want: &[(&[(&str, &str)], &[Row<'_>])]| assert_eq!(json(text).unwrap(), batch(want), "{text}");
+    let f = |text: &str, want: &[Stream<'_>]| assert_eq!(json(text).unwrap(), batch(want), "{text}");
     f(
         r#"{"streams": [
             {"stream": {"app": "shop", "env": "dev"},

@@ -38,7 +38,7 @@ mod tests {
             assert_eq!(
                 parse_duration(text),
                 Err(format!("cannot parse \"{text}\" to a valid duration"))
-            )
+            );
         };
         bad("");
         bad("abc");

@@ -107,7 +107,7 @@ mod tests {
     const S: i64 = 1_000_000_000;
     const NOW: i64 = 10_000 * S;
 
-    fn text_of(error: HttpError) -> String {
+    fn text_of(error: &HttpError) -> String {
         format!("{error:?}")
     }
 
@@ -125,7 +125,7 @@ mod tests {
         f("start=1&end=2&since=10m", (1, 2));
         f("start=5&end=5", (5, 5));
         let bad = |params: &str, want: &str| {
-            let text = text_of(span(&Params::of(params), NOW).unwrap_err());
+            let text = text_of(&span(&Params::of(params), NOW).unwrap_err());
             assert!(text.contains(want), "{params}: {text}");
         };
         bad("start=x", "could not parse 'start' parameter: ");
@@ -165,7 +165,7 @@ mod tests {
         assert!(matches!(request.direction, Direction::Backward));
 
         let bad = |params: &str, want: &str| {
-            let text = text_of(range_request(&Params::of(params), NOW).unwrap_err());
+            let text = text_of(&range_request(&Params::of(params), NOW).unwrap_err());
             assert!(text.contains(want), "{params}: {text}");
         };
         bad("limit=0", "limit must be a positive value");

@@ -139,19 +139,22 @@ impl Reply {
             .windows(4)
             .position(|w| w == b"\r\n\r\n")
             .expect("an answer with a head");
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap().to_lowercase();
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let mut body = bytes[end + 4..].to_vec();
-        if head.contains("transfer-encoding: chunked") {
+        if head.to_lowercase().contains("transfer-encoding: chunked") {
             body = unchunk(&body);
         }
         Self { status, head, body }
     }
 
-    /// The value of a header, lower-case name.
+    /// The value of a header, whatever the case of its name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(n, _)| *n == name).map(|(_, value)| value).next()
+        lines
+            .filter(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .next()
     }
 
     pub(crate) fn text(&self) -> String {

@@ -1,0 +1,84 @@
+//! State of sums, means and deviations of numbers.
+
+use super::{CellState, Merge, RangeFunction, Window, wrong_state};
+use crate::node::column;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use arrow_schema::DataType;
+use datafusion_common::Result;
+use std::sync::Arc;
+
+/// Count, sum, mean, and sum of squared differences from the mean; merged by the formula of Chan, Golub and LeVeque, which does not
+/// subtract large numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moments {
+    count: f64,
+    sum: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Merge for Moments {
+    fn merge(&mut self, later: &Self) {
+        if self.count == 0.0 {
+            *self = *later;
+            return;
+        }
+        let count = self.count + later.count;
+        let difference = later.mean - self.mean;
+        self.squares += later.squares + difference * difference * self.count * later.count / count;
+        self.mean += difference * later.count / count;
+        self.sum += later.sum;
+        self.count = count;
+    }
+}
+
+impl CellState for Moments {
+    fn add(&mut self, _: i64, amount: f64) {
+        self.merge(&Moments {
+            count: 1.0,
+            sum: amount,
+            mean: amount,
+            squares: 0.0,
+        });
+    }
+
+    fn fields() -> Vec<(&'static str, DataType)> {
+        ["count", "sum", "mean", "squares"]
+            .into_iter()
+            .map(|name| (name, DataType::Float64))
+            .collect()
+    }
+
+    fn columns(states: &[Self]) -> Vec<ArrayRef> {
+        let column = |of: fn(&Self) -> f64| Arc::new(Float64Array::from_iter_values(states.iter().map(of))) as ArrayRef;
+        vec![
+            column(|s| s.count),
+            column(|s| s.sum),
+            column(|s| s.mean),
+            column(|s| s.squares),
+        ]
+    }
+
+    fn read(batch: &RecordBatch, first: usize) -> Result<Vec<Self>> {
+        let values = |i| column::<Float64Array>(batch, first + i).map(Float64Array::values);
+        let (count, sum, mean, squares) = (values(0)?, values(1)?, values(2)?, values(3)?);
+        let state = |i: usize| Moments {
+            count: count[i],
+            sum: sum[i],
+            mean: mean[i],
+            squares: squares[i],
+        };
+        Ok((0..batch.num_rows()).map(state).collect())
+    }
+
+    fn value(&self, function: RangeFunction, window: Window) -> f64 {
+        match function {
+            RangeFunction::Sum => self.sum,
+            RangeFunction::SumPerSecond => self.sum / window.seconds(),
+            RangeFunction::Average => self.sum / self.count,
+            RangeFunction::Variance => self.squares / self.count,
+            RangeFunction::Deviation => (self.squares / self.count).sqrt(),
+            other => wrong_state(other),
+        }
+    }
+}

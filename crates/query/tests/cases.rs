@@ -1,0 +1,213 @@
+//! Cases in files: rows, queries, expected answers. Each is asked of many layouts of the same rows (few or many sources, small or large
+//! runs, in order of arrival or sorted, every row held twice), by one thread and by several; all must give the same answer.
+//!
+//! A file holds lines `=== data` followed by rows (`{labels}` sets the stream, `SECONDS LINE ## name=value ..` adds an entry), then any
+//! number of `=== query` followed by the query, a line of parameters (`range FROM TO STEP`, `lines FROM TO LIMIT DIRECTION [INTERVAL]`,
+//! `at TIME`), `---` and the answer.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fmt::Write;
+use std::sync::Arc;
+use support::{Layout, Row, Sources};
+use timberline_query::{
+    Answer, Direction, InstantRequest, QueryEngine, QueryError, QueryLimits, QueryResult, RangeRequest,
+};
+use timberline_store::TenantId;
+
+const SECOND: f64 = 1e9;
+
+fn ns(seconds: &str) -> i64 {
+    (seconds.parse::<f64>().unwrap_or_else(|_| panic!("time {seconds}")) * SECOND).round() as i64
+}
+
+fn rows(text: &str) -> Vec<Row> {
+    let (mut labels, mut rows) = (Default::default(), Vec::new());
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        if line.starts_with('{') {
+            labels = timberline_logql::parse_labels(line).unwrap();
+            continue;
+        }
+        let (line, metadata) = line.trim().split_once(" ## ").unwrap_or((line.trim(), ""));
+        let (time, line) = line.split_once(' ').unwrap_or((line, ""));
+        let pair = |p: &str| p.split_once('=').map(|(n, v)| (n.to_owned(), v.to_owned())).unwrap();
+        let metadata = metadata.split_whitespace().map(pair).collect();
+        rows.push(Row {
+            labels: Clone::clone(&labels),
+            timestamp_ns: ns(time),
+            line: line.to_owned(),
+            metadata,
+        });
+    }
+    rows
+}
+
+async fn ask(engine: &QueryEngine, query: &str, parameters: &str) -> Result<Answer, QueryError> {
+    let tenant = TenantId::single();
+    let words: Vec<&str> = parameters.split_whitespace().collect();
+    let query = query.to_owned();
+    let base = RangeRequest {
+        query: query.clone(),
+        start_ns: ns(words[1]),
+        end_ns: ns(words.get(2).unwrap_or(&words[1])),
+        step_ns: None,
+        interval_ns: 0,
+        limit: 100,
+        direction: Direction::Backward,
+    };
+    match words[0] {
+        "at" => {
+            engine
+                .instant(
+                    &tenant,
+                    InstantRequest {
+                        query,
+                        time_ns: ns(words[1]),
+                    },
+                )
+                .await
+        }
+        "range" => {
+            engine
+                .range(
+                    &tenant,
+                    RangeRequest {
+                        step_ns: Some(ns(words[3])),
+                        ..base
+                    },
+                )
+                .await
+        }
+        "lines" => {
+            let direction = if words[4] == "forward" {
+                Direction::Forward
+            } else {
+                Direction::Backward
+            };
+            let interval_ns = words.get(5).map_or(0, |i| ns(i));
+            let limit = words[3].parse().unwrap();
+            engine
+                .range(
+                    &tenant,
+                    RangeRequest {
+                        limit,
+                        direction,
+                        interval_ns,
+                        ..base
+                    },
+                )
+                .await
+        }
+        other => panic!("unknown parameters {other}"),
+    }
+}
+
+fn print(answer: Result<Answer, QueryError>) -> String {
+    let mut out = String::new();
+    let seconds = |ns: i64| ns as f64 / SECOND;
+    match answer.map(|a| a.result) {
+        Err(error) => {
+            let variant = format!("{error:?}");
+            let variant = variant.split('(').next().unwrap();
+            writeln!(out, "{variant}: {}", error.to_string().lines().next().unwrap()).unwrap();
+        }
+        Ok(QueryResult::Scalar { value, .. }) => writeln!(out, "{value}").unwrap(),
+        Ok(QueryResult::Vector(samples)) => {
+            for sample in samples {
+                writeln!(out, "{} {}", sample.labels, sample.value).unwrap();
+            }
+        }
+        Ok(QueryResult::Matrix(series)) => {
+            for series in series {
+                write!(out, "{}", series.labels).unwrap();
+                for (time, value) in series.points {
+                    write!(out, " {}:{value}", seconds(time)).unwrap();
+                }
+                out.push('\n');
+            }
+        }
+        Ok(QueryResult::Streams(streams)) => {
+            for stream in streams {
+                writeln!(out, "{}", stream.labels).unwrap();
+                for entry in stream.entries {
+                    let line = String::from_utf8_lossy(&entry.line).into_owned();
+                    writeln!(out, "  {} {line}", seconds(entry.timestamp_ns)).unwrap();
+                }
+            }
+        }
+    }
+    out
+}
+
+fn layouts() -> Vec<(Layout, usize)> {
+    let mut layouts = Vec::new();
+    for source_rows in [1000, 3, 1] {
+        for run_rows in [1000, 2] {
+            for sorted in [true, false] {
+                for doubled in [false, true] {
+                    let layout = Layout {
+                        source_rows,
+                        run_rows,
+                        sorted,
+                        doubled,
+                    };
+                    layouts.extend([(layout, 1), (layout, 3)]);
+                }
+            }
+        }
+    }
+    layouts
+}
+
+fn check(text: &str) {
+    let mut parts = text.split("=== ").skip(1);
+    let data = parts
+        .next()
+        .and_then(|p| p.strip_prefix("data\n"))
+        .expect("file starts with === data");
+    let rows = rows(data);
+    let cases: Vec<&str> = parts.map(|p| p.strip_prefix("query\n").expect("=== query")).collect();
+    assert!(!cases.is_empty());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (layout, threads) in layouts() {
+        let limits = QueryLimits {
+            threads,
+            max_series: 5,
+            max_entries: 1000,
+            ..QueryLimits::default()
+        };
+        let engine = QueryEngine::new(Arc::new(Sources::new(&rows, layout)), limits).unwrap();
+        for case in &cases {
+            let (question, expected) = case.split_once("---\n").expect("--- before the answer");
+            let (query, parameters) = question.trim_end().rsplit_once('\n').expect("query and parameters");
+            let found = print(runtime.block_on(ask(&engine, query, parameters)));
+            assert_eq!(
+                found.trim(),
+                expected.trim(),
+                "{query}\n{parameters}\n{layout:?}, {threads} threads"
+            );
+        }
+    }
+}
+
+#[test]
+fn lines() {
+    check(include_str!("cases/lines.txt"));
+}
+
+#[test]
+fn ranges() {
+    check(include_str!("cases/ranges.txt"));
+}
+
+#[test]
+fn vectors() {
+    check(include_str!("cases/vectors.txt"));
+}
+
+#[test]
+fn numbers() {
+    check(include_str!("cases/numbers.txt"));
+}
