@@ -15,7 +15,12 @@ pub(crate) fn objects(data: &Path) -> PathBuf {
 pub(crate) fn claim(data: &Path) -> anyhow::Result<File> {
     let name = || format!("data folder {}", data.display());
     std::fs::create_dir_all(data).with_context(name)?;
-    let file = File::options().create(true).truncate(false).write(true).open(data.join("serve.lock")).with_context(name)?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(data.join("serve.lock"))
+        .with_context(name)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(anyhow!("{} is in use by another server", name())),
@@ -32,7 +37,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let data = place.path().join("a/b");
         let first = claim(&data).unwrap();
-        assert!(claim(&data).unwrap_err().to_string().contains("in use by another server"));
+        assert!(
+            claim(&data)
+                .unwrap_err()
+                .to_string()
+                .contains("in use by another server")
+        );
         drop(first);
         claim(&data).unwrap();
     }

@@ -6,6 +6,7 @@ mod client;
 mod config;
 mod folder;
 mod inspect;
+mod plain_table;
 mod push;
 mod query;
 mod serve;

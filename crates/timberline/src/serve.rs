@@ -47,7 +47,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// The log goes to standard error; of other libraries only what is alarming, unless everything is wanted.
 fn start_log(level: &str) -> anyhow::Result<()> {
-    let others = if level == "trace" || level == "debug" { "info" } else { "warn" };
+    let others = if level == "trace" || level == "debug" {
+        "info"
+    } else {
+        "warn"
+    };
     let filter = EnvFilter::try_new(format!("{others},timberline={level}")).context("log level")?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -66,7 +70,10 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
 
     let _claim = folder::claim(&config.data)?;
     let engine = open_engine(config).await?;
-    let limits = QueryLimits { max_entries: size(config.max_entries_per_query), ..QueryLimits::default() };
+    let limits = QueryLimits {
+        max_entries: size(config.max_entries_per_query),
+        ..QueryLimits::default()
+    };
     let query = QueryEngine::new(Arc::new(engine.clone()), limits)?;
     let state = AppState::new(engine.clone(), query, server_options(loaded));
 
@@ -139,8 +146,15 @@ fn greet(loaded: &Loaded, address: SocketAddr) -> io::Result<()> {
         writeln!(out, "configuration: {setting}")?;
     }
     if !address.ip().is_loopback() {
-        let tenants = if config.auth_required { "tenants are told apart by a header that anyone can set" } else { "tenants are not required" };
-        writeln!(out, "note: {address} can be reached from other machines and {tenants}; put a proxy that checks who asks in front")?;
+        let tenants = if config.auth_required {
+            "tenants are told apart by a header that anyone can set"
+        } else {
+            "tenants are not required"
+        };
+        writeln!(
+            out,
+            "note: {address} can be reached from other machines and {tenants}; put a proxy that checks who asks in front"
+        )?;
     }
     writeln!(out, "http listening on {address}")?;
     out.flush()

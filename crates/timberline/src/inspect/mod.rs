@@ -23,7 +23,12 @@ pub(crate) fn command() -> Command {
                 .value_parser(clap::value_parser!(PathBuf))
                 .help("File of a data object"),
         )
-        .arg(Arg::new("pages").long("pages").action(ArgAction::SetTrue).help("Also each page"))
+        .arg(
+            Arg::new("pages")
+                .long("pages")
+                .action(ArgAction::SetTrue)
+                .help("Also each page"),
+        )
         .arg(
             Arg::new("rows")
                 .long("rows")
@@ -31,7 +36,12 @@ pub(crate) fn command() -> Command {
                 .value_parser(clap::value_parser!(u64))
                 .help("Also the first N rows of each section"),
         )
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("JSON, always with all pages"))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("JSON, always with all pages"),
+        )
         .after_help(
             "\
 For each column: its type, rows that hold a value, pages, encodings, compression, size as stored, size with values
@@ -51,11 +61,21 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     let empty = PathBuf::new();
     let path = arguments.get_one::<PathBuf>("object").unwrap_or(&empty);
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).with_context(|| name.clone()).map_err(Failure::usage)?;
-    let object = Object::parse(&bytes).map_err(|error| error.in_object(&name)).with_context(|| name.clone())?;
+    let bytes = std::fs::read(path)
+        .with_context(|| name.clone())
+        .map_err(Failure::usage)?;
+    let object = Object::parse(&bytes)
+        .map_err(|error| error.in_object(&name))
+        .with_context(|| name.clone())?;
     let most_rows = arguments.get_one::<u64>("rows").copied().unwrap_or(0);
-    let rows = object.sections.iter().map(|section| rows::first(&bytes, section, most_rows)).collect::<Result<Vec<_>, _>>();
-    let rows = rows.map_err(|error| error.in_object(&name)).with_context(|| name.clone())?;
+    let rows = object
+        .sections
+        .iter()
+        .map(|section| rows::first(&bytes, section, most_rows))
+        .collect::<Result<Vec<_>, _>>();
+    let rows = rows
+        .map_err(|error| error.in_object(&name))
+        .with_context(|| name.clone())?;
 
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = if arguments.get_flag("json") {

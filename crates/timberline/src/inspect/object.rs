@@ -31,9 +31,16 @@ impl Object {
             let known = !matches!(section.kind, SectionKind::Unknown { .. });
             let region = slice(bytes, &section.metadata, section.index)?;
             let meta = known.then(|| SectionMeta::parse(section, region)).transpose()?;
-            sections.push(Part { section: section.clone(), meta });
+            sections.push(Part {
+                section: section.clone(),
+                meta,
+            });
         }
-        Ok(Self { size_bytes: bytes.len() as u64, header_bytes: layout.body_start, sections })
+        Ok(Self {
+            size_bytes: bytes.len() as u64,
+            header_bytes: layout.body_start,
+            sections,
+        })
     }
 }
 
@@ -41,11 +48,21 @@ impl Object {
 pub(super) fn slice<'a>(bytes: &'a [u8], range: &Range<u64>, section: usize) -> Result<&'a [u8], Error> {
     let bounds = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
     bounds.and_then(|(start, end)| bytes.get(start..end)).ok_or_else(|| {
-        let reason = format!("bytes {} to {} lie behind the end of the object at {}", range.start, range.end, bytes.len());
+        let reason = format!(
+            "bytes {} to {} lie behind the end of the object at {}",
+            range.start,
+            range.end,
+            bytes.len()
+        );
         corrupt(Some(section), range.start, reason)
     })
 }
 
 fn corrupt(section: Option<usize>, offset: u64, reason: String) -> Error {
-    Error::Corrupt(Box::new(timberline_dataobj::Corruption { object: None, section, offset, reason }))
+    Error::Corrupt(Box::new(timberline_dataobj::Corruption {
+        object: None,
+        section,
+        offset,
+        reason,
+    }))
 }

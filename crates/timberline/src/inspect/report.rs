@@ -2,9 +2,9 @@
 
 use super::object::{Object, Part};
 use super::rows::Rows;
+use crate::plain_table::PlainTable;
 use crate::time;
 use crate::units::about_bytes;
-use comfy_table::{CellAlignment, Table, presets};
 use jiff::tz::TimeZone;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -19,7 +19,12 @@ const ROW_VALUE_CHARS: usize = 200;
 /// Writes the readable form.
 pub(super) fn text(out: &mut impl Write, name: &str, object: &Object, rows: &[Rows], pages: bool) -> io::Result<()> {
     let size = about_bytes(object.size_bytes);
-    writeln!(out, "{name}: {size}, header {} bytes, {} sections", object.header_bytes, object.sections.len())?;
+    writeln!(
+        out,
+        "{name}: {size}, header {} bytes, {} sections",
+        object.header_bytes,
+        object.sections.len()
+    )?;
     for (part, rows) in object.sections.iter().zip(rows) {
         writeln!(out)?;
         section(out, part, pages)?;
@@ -33,18 +38,36 @@ pub(super) fn text(out: &mut impl Write, name: &str, object: &Object, rows: &[Ro
 fn section(out: &mut impl Write, part: &Part, pages: bool) -> io::Result<()> {
     let section = &part.section;
     let bytes = |range: &std::ops::Range<u64>| about_bytes(range.end - range.start);
-    write!(out, "section {}: {} v{}, tenant {:?}", section.index, section.kind, section.version, section.tenant)?;
-    writeln!(out, ", data {}, metadata {}", bytes(&section.data), bytes(&section.metadata))?;
-    let Some(meta) = &part.meta else { return writeln!(out, "  of a kind that this version does not know") };
+    write!(
+        out,
+        "section {}: {} v{}, tenant {:?}",
+        section.index, section.kind, section.version, section.tenant
+    )?;
+    writeln!(
+        out,
+        ", data {}, metadata {}",
+        bytes(&section.data),
+        bytes(&section.metadata)
+    )?;
+    let Some(meta) = &part.meta else {
+        return writeln!(out, "  of a kind that this version does not know");
+    };
     let raw: u64 = meta.columns.iter().map(|c| c.raw_bytes).sum();
     let stored: u64 = meta.columns.iter().map(|c| c.stored_bytes).sum();
-    writeln!(out, "  {} rows, {} columns, {} raw, ratio {}", meta.rows, meta.columns.len(), about_bytes(raw), ratio(raw, stored))?;
+    writeln!(
+        out,
+        "  {} rows, {} columns, {} raw, ratio {}",
+        meta.rows,
+        meta.columns.len(),
+        about_bytes(raw),
+        ratio(raw, stored)
+    )?;
     if let Some(order) = order(meta) {
         writeln!(out, "  sorted by {order}")?;
     }
-    writeln!(out, "{}", columns_table(meta).trim_fmt())?;
+    writeln!(out, "{}", columns_table(meta))?;
     if pages {
-        writeln!(out, "{}", pages_table(meta).trim_fmt())?;
+        writeln!(out, "{}", pages_table(meta))?;
     }
     Ok(())
 }
@@ -53,7 +76,10 @@ fn order(meta: &SectionMeta) -> Option<String> {
     let sort = meta.sort.as_ref()?;
     let mut keys: Vec<String> = sort.schema_keys.clone();
     for by in &sort.columns {
-        let name = meta.columns.get(by.column as usize).map_or_else(|| format!("column {}", by.column), title);
+        let name = meta
+            .columns
+            .get(by.column as usize)
+            .map_or_else(|| format!("column {}", by.column), title);
         keys.push(format!("{name} {}", direction(by.direction)));
     }
     (!keys.is_empty()).then(|| keys.join(", "))
@@ -67,12 +93,23 @@ fn direction(direction: Direction) -> String {
     }
 }
 
-fn columns_table(meta: &SectionMeta) -> Table {
-    let mut table = new_table(&[
-        "column", "type", "values", "pages", "encoding", "compression", "stored", "raw", "ratio", "distinct", "min", "max",
+fn columns_table(meta: &SectionMeta) -> PlainTable {
+    let mut table = PlainTable::new([
+        "column",
+        "type",
+        "values",
+        "pages",
+        "encoding",
+        "compression",
+        "stored",
+        "raw",
+        "ratio",
+        "distinct",
+        "min",
+        "max",
     ]);
     for column in &meta.columns {
-        table.add_row(vec![
+        table.row(vec![
             title(column),
             lower(column.physical),
             column.values.to_string(),
@@ -82,22 +119,28 @@ fn columns_table(meta: &SectionMeta) -> Table {
             about_bytes(column.stored_bytes),
             about_bytes(column.raw_bytes),
             ratio(column.raw_bytes, column.stored_bytes),
-            column.stats.as_ref().filter(|s| s.cardinality > 0).map(|s| s.cardinality.to_string()).unwrap_or_default(),
+            column
+                .stats
+                .as_ref()
+                .filter(|s| s.cardinality > 0)
+                .map(|s| s.cardinality.to_string())
+                .unwrap_or_default(),
             bound(column, column.stats.as_ref(), |s| s.min.as_ref()),
             bound(column, column.stats.as_ref(), |s| s.max.as_ref()),
         ]);
     }
-    right(&mut table, &[2, 3, 6, 7, 8, 9]);
+    table.align_right(2..4);
+    table.align_right(6..10);
     table
 }
 
-fn pages_table(meta: &SectionMeta) -> Table {
-    let mut table = new_table(&[
+fn pages_table(meta: &SectionMeta) -> PlainTable {
+    let mut table = PlainTable::new([
         "column", "page", "offset", "rows", "values", "encoding", "stored", "raw", "ratio", "crc32c", "min", "max",
     ]);
     for column in &meta.columns {
         for (number, page) in column.pages.iter().enumerate() {
-            table.add_row(vec![
+            table.row(vec![
                 title(column),
                 number.to_string(),
                 page.range.start.to_string(),
@@ -113,7 +156,8 @@ fn pages_table(meta: &SectionMeta) -> Table {
             ]);
         }
     }
-    right(&mut table, &[1, 2, 3, 4, 6, 7, 8]);
+    table.align_right(1..5);
+    table.align_right(6..9);
     table
 }
 
@@ -130,24 +174,13 @@ fn some_rows(out: &mut impl Write, meta: &SectionMeta, rows: &Rows) -> io::Resul
     Ok(())
 }
 
-fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(header.to_vec());
-    table.set_content_arrangement(comfy_table::ContentArrangement::Disabled);
-    table
-}
-
-fn right(table: &mut Table, columns: &[usize]) {
-    for column in columns {
-        if let Some(column) = table.column_mut(*column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
 /// `timestamp`, or `label/app` for a column with a tag.
 fn title(column: &ColumnMeta) -> String {
-    if column.tag.is_empty() { column.logical.clone() } else { format!("{}/{}", column.logical, column.tag) }
+    if column.tag.is_empty() {
+        column.logical.clone()
+    } else {
+        format!("{}/{}", column.logical, column.tag)
+    }
 }
 
 fn lower(value: impl std::fmt::Debug) -> String {
@@ -164,11 +197,18 @@ fn stored(page: &PageMeta) -> u64 {
 }
 
 fn ratio(raw: u64, stored: u64) -> String {
-    if stored == 0 { String::new() } else { format!("{:.1}", raw as f64 / stored as f64) }
+    if stored == 0 {
+        String::new()
+    } else {
+        format!("{:.1}", raw as f64 / stored as f64)
+    }
 }
 
 fn bound(column: &ColumnMeta, stats: Option<&Stats>, end: impl Fn(&Stats) -> Option<&Value>) -> String {
-    stats.and_then(end).map(|value| readable(column, value, VALUE_CHARS)).unwrap_or_default()
+    stats
+        .and_then(end)
+        .map(|value| readable(column, value, VALUE_CHARS))
+        .unwrap_or_default()
 }
 
 fn readable(column: &ColumnMeta, value: &Value, most_chars: usize) -> String {
@@ -190,7 +230,12 @@ fn readable(column: &ColumnMeta, value: &Value, most_chars: usize) -> String {
 
 /// The form for programs.
 pub(super) fn json(object: &Object, rows: &[Rows]) -> serde_json::Value {
-    let sections: Vec<_> = object.sections.iter().zip(rows).map(|(part, rows)| section_json(part, rows)).collect();
+    let sections: Vec<_> = object
+        .sections
+        .iter()
+        .zip(rows)
+        .map(|(part, rows)| section_json(part, rows))
+        .collect();
     json!({"size_bytes": object.size_bytes, "header_bytes": object.header_bytes, "sections": sections})
 }
 
@@ -266,12 +311,31 @@ mod tests {
         let mut streams = StreamsWriter::new("t", &options);
         let labels = [("app", "a")];
         let times = (1_780_315_200_000_000_000, 1_780_315_201_000_000_000);
-        let row = StreamRow { id: 1, min_timestamp_ns: times.0, max_timestamp_ns: times.1, rows: 2, uncompressed_bytes: 9, labels: &labels };
+        let row = StreamRow {
+            id: 1,
+            min_timestamp_ns: times.0,
+            max_timestamp_ns: times.1,
+            rows: 2,
+            uncompressed_bytes: 9,
+            labels: &labels,
+        };
         streams.append(&row).unwrap();
         let mut logs = LogsWriter::new("t", SortOrder::StreamAscending, &options);
         let metadata = [("trace", b"x".as_slice())];
-        logs.append(&LogRow { stream_id: 1, timestamp_ns: times.1, line: b"second", metadata: &metadata }).unwrap();
-        logs.append(&LogRow { stream_id: 1, timestamp_ns: times.0, line: b"one\xff", metadata: &[] }).unwrap();
+        logs.append(&LogRow {
+            stream_id: 1,
+            timestamp_ns: times.1,
+            line: b"second",
+            metadata: &metadata,
+        })
+        .unwrap();
+        logs.append(&LogRow {
+            stream_id: 1,
+            timestamp_ns: times.0,
+            line: b"one\xff",
+            metadata: &[],
+        })
+        .unwrap();
         let mut object = ObjectWriter::new();
         object.push_section(streams.finish().unwrap());
         object.push_section(logs.finish().unwrap());
@@ -282,11 +346,26 @@ mod tests {
     fn everything_is_shown() {
         let bytes = object();
         let object = Object::parse(&bytes).unwrap();
-        let rows: Vec<Rows> = object.sections.iter().map(|s| rows::first(&bytes, s, 5).unwrap()).collect();
+        let rows: Vec<Rows> = object
+            .sections
+            .iter()
+            .map(|s| rows::first(&bytes, s, 5).unwrap())
+            .collect();
         let mut out = Vec::new();
         text(&mut out, "x", &object, &rows, true).unwrap();
         let out = String::from_utf8(out).unwrap();
-        for part in ["section 0: streams v", "section 1: logs v", "tenant \"t\"", "label/app", "metadata/trace", "2026-06-01T12:00:01Z", "message=\"second\"", "sorted by", "delta", "zstd"] {
+        for part in [
+            "section 0: streams v",
+            "section 1: logs v",
+            "tenant \"t\"",
+            "label/app",
+            "metadata/trace",
+            "2026-06-01T12:00:01Z",
+            "message=\"second\"",
+            "sorted by",
+            "delta",
+            "zstd",
+        ] {
             assert!(out.contains(part), "{part} is missing in:\n{out}");
         }
         let document = json(&object, &rows);
@@ -299,9 +378,18 @@ mod tests {
         let bytes = object();
         for length in 0..bytes.len() {
             if let Ok(object) = Object::parse(&bytes[..length]) {
-                let found: Result<Vec<_>, _> = object.sections.iter().map(|s| rows::first(&bytes[..length], s, 5)).collect();
+                let found: Result<Vec<_>, _> = object
+                    .sections
+                    .iter()
+                    .map(|s| rows::first(&bytes[..length], s, 5))
+                    .collect();
                 let ends_in_the_last_magic = length >= bytes.len() - 4;
-                assert_eq!(found.is_ok(), ends_in_the_last_magic, "cut to {length} of {} bytes", bytes.len());
+                assert_eq!(
+                    found.is_ok(),
+                    ends_in_the_last_magic,
+                    "cut to {length} of {} bytes",
+                    bytes.len()
+                );
             }
         }
     }

@@ -16,7 +16,9 @@ pub(super) fn first(bytes: &[u8], part: &Part, most: u64) -> Result<Rows, Error>
         columns.push(first_values(bytes, column, wanted)?);
     }
     let value = |column: &Vec<Option<Value>>, row: u64| column.get(row as usize).cloned().flatten();
-    Ok((0..wanted).map(|row| columns.iter().map(|column| value(column, row)).collect()).collect())
+    Ok((0..wanted)
+        .map(|row| columns.iter().map(|column| value(column, row)).collect())
+        .collect())
 }
 
 fn first_values(bytes: &[u8], column: &ColumnMeta, wanted: u64) -> Result<Vec<Option<Value>>, Error> {

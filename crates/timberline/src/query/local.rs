@@ -18,10 +18,16 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
         None => TenantId::single(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let engine = runtime.block_on(open(data)).with_context(|| format!("data folder {}", data.display()))?;
+    let engine = runtime
+        .block_on(open(data))
+        .with_context(|| format!("data folder {}", data.display()))?;
     let query = QueryEngine::new(Arc::new(engine), QueryLimits::default())?;
     let answer = match question.span {
-        Span::Range { start_ns, end_ns, step_ns } => {
+        Span::Range {
+            start_ns,
+            end_ns,
+            step_ns,
+        } => {
             let request = RangeRequest {
                 query: question.query.clone(),
                 start_ns,
@@ -29,13 +35,21 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
                 step_ns,
                 interval_ns: 0,
                 limit: question.limit as usize,
-                direction: if question.forward { Direction::Forward } else { Direction::Backward },
+                direction: if question.forward {
+                    Direction::Forward
+                } else {
+                    Direction::Backward
+                },
             };
             runtime.block_on(query.range(&tenant, request))
         }
-        Span::Instant { time_ns } => {
-            runtime.block_on(query.instant(&tenant, InstantRequest { query: question.query.clone(), time_ns }))
-        }
+        Span::Instant { time_ns } => runtime.block_on(query.instant(
+            &tenant,
+            InstantRequest {
+                query: question.query.clone(),
+                time_ns,
+            },
+        )),
     };
     Ok(converted(answer.map_err(failure)?.result))
 }
@@ -43,7 +57,10 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
 async fn open(data: &Path) -> anyhow::Result<Engine> {
     let objects = folder::objects(data);
     if !objects.is_dir() {
-        return Err(anyhow!("{} is not a folder, so no server has kept its data here", objects.display()));
+        return Err(anyhow!(
+            "{} is not a folder, so no server has kept its data here",
+            objects.display()
+        ));
     }
     let store = Store::open_local_read_only(&objects)?;
     let catalog = Catalog::open_read_only(store.clone()).await?;
@@ -66,7 +83,11 @@ fn converted(result: QueryResult) -> Answer {
                 .into_iter()
                 .map(|stream| Stream {
                     labels: labels(&stream.labels),
-                    entries: stream.entries.into_iter().map(|e| (e.timestamp_ns, e.line.to_vec())).collect(),
+                    entries: stream
+                        .entries
+                        .into_iter()
+                        .map(|e| (e.timestamp_ns, e.line.to_vec()))
+                        .collect(),
                 })
                 .collect(),
         ),
@@ -82,7 +103,10 @@ fn converted(result: QueryResult) -> Answer {
         QueryResult::Vector(samples) => Answer::Vector(
             samples
                 .into_iter()
-                .map(|one| Series { labels: labels(&one.labels), points: vec![(one.time_ns, number(one.value))] })
+                .map(|one| Series {
+                    labels: labels(&one.labels),
+                    points: vec![(one.time_ns, number(one.value))],
+                })
                 .collect(),
         ),
         QueryResult::Scalar { time_ns, value } => Answer::Scalar(time_ns, number(value)),
@@ -90,7 +114,9 @@ fn converted(result: QueryResult) -> Answer {
 }
 
 fn labels(set: &LabelSet) -> Labels {
-    set.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    set.iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// As the API writes numbers: the shortest decimal that reads back as the same number, without exponent.

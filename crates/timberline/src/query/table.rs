@@ -2,8 +2,8 @@
 
 use super::answer::{Answer, Labels, Series, Stream};
 use super::output::{Style, merged, selector};
+use crate::plain_table::PlainTable;
 use crate::time;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -20,39 +20,22 @@ pub(super) fn write(answer: &Answer, style: &Style, out: &mut impl Write) -> io:
         Answer::Matrix(series) => one_below_the_other(series, style),
         Answer::Vector(series) => of_labels(series),
     };
-    writeln!(out, "{}", table.trim_fmt())
+    writeln!(out, "{}", table)
 }
 
-fn new_table(header: Vec<String>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
-    table
-}
-
-fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
-    for index in columns {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
-fn of_lines(streams: &[Stream], style: &Style) -> Table {
-    let mut table = new_table(vec!["time".to_owned(), "labels".to_owned(), "line".to_owned()]);
+fn of_lines(streams: &[Stream], style: &Style) -> PlainTable {
+    let mut table = PlainTable::new(["time", "labels", "line"]);
     for (ns, line, labels) in merged(streams, style.forward) {
         let line = String::from_utf8_lossy(line).into_owned();
-        table.add_row(vec![time::display(ns, &style.zone), selector(labels), line]);
+        table.row(vec![time::display(ns, &style.zone), selector(labels), line]);
     }
     table
 }
 
-fn side_by_side(series: &[Series], style: &Style) -> Table {
+fn side_by_side(series: &[Series], style: &Style) -> PlainTable {
     let mut header = vec!["time".to_owned()];
     header.extend(series.iter().map(|s| heading(&s.labels)));
-    let mut table = new_table(header);
+    let mut table = PlainTable::new(header);
     let columns: Vec<BTreeMap<i64, &str>> = series
         .iter()
         .map(|s| s.points.iter().map(|(ns, value)| (*ns, value.as_str())).collect())
@@ -61,9 +44,9 @@ fn side_by_side(series: &[Series], style: &Style) -> Table {
     for ns in times {
         let mut row = vec![time::display(ns, &style.zone)];
         row.extend(columns.iter().map(|c| c.get(&ns).copied().unwrap_or("").to_owned()));
-        table.add_row(row);
+        table.row(row);
     }
-    align_right(&mut table, 1..series.len() + 1);
+    table.align_right(1..series.len() + 1);
     table
 }
 
@@ -77,35 +60,35 @@ fn heading(labels: &Labels) -> String {
     }
 }
 
-fn one_below_the_other(series: &[Series], style: &Style) -> Table {
-    let mut table = new_table(vec!["time".to_owned(), "labels".to_owned(), "value".to_owned()]);
+fn one_below_the_other(series: &[Series], style: &Style) -> PlainTable {
+    let mut table = PlainTable::new(["time", "labels", "value"]);
     for one in series {
         for (ns, value) in &one.points {
-            table.add_row(vec![
+            table.row(vec![
                 time::display(*ns, &style.zone),
                 selector(&one.labels),
                 value.clone(),
             ]);
         }
     }
-    align_right(&mut table, 2..3);
+    table.align_right(2..3);
     table
 }
 
-fn of_labels(series: &[Series]) -> Table {
+fn of_labels(series: &[Series]) -> PlainTable {
     let names: BTreeSet<&String> = series.iter().flat_map(|s| s.labels.keys()).collect();
     let mut header: Vec<String> = names.iter().map(|n| (*n).clone()).collect();
     header.push("value".to_owned());
-    let mut table = new_table(header);
+    let mut table = PlainTable::new(header);
     for one in series {
         let mut row: Vec<String> = names
             .iter()
             .map(|n| one.labels.get(*n).cloned().unwrap_or_default())
             .collect();
         row.extend(one.points.first().map(|(_, value)| value.clone()));
-        table.add_row(row);
+        table.row(row);
     }
-    align_right(&mut table, names.len()..names.len() + 1);
+    table.align_right(names.len()..names.len() + 1);
     table
 }
 
@@ -143,12 +126,12 @@ mod tests {
             series(&[("action", "install")], &[(0, "1"), (60, "22")]),
             series(&[("action", "remove")], &[(60, "3")]),
         ]);
-        let want = "\
- time                  install  remove
- 1970-01-01T00:00:00Z        1
- 1970-01-01T00:01:00Z       22       3
-";
-        assert_eq!(shown(&answer), want);
+        let want = [
+            "time                  install  remove",
+            "1970-01-01T00:00:00Z        1",
+            "1970-01-01T00:01:00Z       22       3",
+        ];
+        assert_eq!(shown(&answer).lines().collect::<Vec<_>>(), want);
         assert!(shown(&Answer::Matrix(vec![series(&[], &[(0, "7")])])).contains("value"));
     }
 
@@ -158,12 +141,8 @@ mod tests {
             series(&[("a", "x"), ("b", "y")], &[(0, "10")]),
             series(&[("a", "z")], &[(0, "2")]),
         ]);
-        let want = "\
- a  b  value
- x  y     10
- z         2
-";
-        assert_eq!(shown(&answer), want);
+        let want = ["a  b  value", "x  y     10", "z         2"];
+        assert_eq!(shown(&answer).lines().collect::<Vec<_>>(), want);
     }
 
     #[test]

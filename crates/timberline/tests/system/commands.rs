@@ -1,8 +1,9 @@
 //! `push`, `query`, `inspect` and `config` as a person uses them.
 
+use crate::decoder::objects;
 use crate::server::{Server, program};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
 const DPKG: &str = "\
@@ -30,25 +31,16 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
 
 fn finished(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// Runs a query over the day of the files.
 fn query(place: &[&str], query: &str, more: &[&str]) -> (i32, String, String) {
     run(&[&["query", query], DAY.as_slice(), place, more].concat())
-}
-
-fn objects(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(objects(&path));
-        } else if std::fs::read(&path).unwrap().starts_with(b"DOBJ") {
-            found.push(path);
-        }
-    }
-    found
 }
 
 #[test]
@@ -69,37 +61,76 @@ fn files_go_in_and_answers_come_out() {
     assert!(code == 0 && said.contains("sent 7 lines"), "{code} {said}");
     assert_eq!(push(&apt).0, 0);
     let mut child = program();
-    let mut child = child.args(["push", "-", "--url", &url]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"2026-06-01T12:00:00Z from \xff stdin\n").unwrap();
+    let mut child = child
+        .args(["push", "-", "--url", &url])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"2026-06-01T12:00:00Z from \xff stdin\n")
+        .unwrap();
     assert_eq!(finished(&child.wait_with_output().unwrap()).0, 0);
 
     let check = |place: &[&str], offline: bool| {
-        let (code, out, _) = query(place, "{job=\"dpkg\", filename=~\".*dpkg.log\"}", &["-o", "raw", "--direction=forward"]);
+        let (code, out, _) = query(
+            place,
+            "{job=\"dpkg\", filename=~\".*dpkg.log\"}",
+            &["-o", "raw", "--direction=forward"],
+        );
         assert_eq!((code, out.as_str()), (0, DPKG), "sent twice, there once");
-        let (_, out, _) = query(place, "{filename=~\".*history.log\"}", &["-o", "raw", "--direction=forward"]);
+        let (_, out, _) = query(
+            place,
+            "{filename=~\".*history.log\"}",
+            &["-o", "raw", "--direction=forward"],
+        );
         assert_eq!(out, APT.trim_start());
-        let (_, out, _) = query(place, "{job=\"dpkg\"} |= \" install \"", &["-o", "raw"]);
-        assert_eq!(out, "2026-06-01 13:10:00 install bar:all <none> 2.0\n2026-06-01 12:00:00 install libfoo:amd64 <none> 1.0\n");
+        let (_, out, _) = query(place, "{filename=~\".*dpkg.log\"} |= \" install \"", &["-o", "raw"]);
+        assert_eq!(
+            out,
+            "2026-06-01 13:10:00 install bar:all <none> 2.0\n2026-06-01 12:00:00 install libfoo:amd64 <none> 1.0\n"
+        );
         let (_, out, said) = query(place, "{job=\"dpkg\"} |= \"13:10:00 install\"", &["--utc"]);
-        assert!(out.contains("2026-06-01T13:10:00Z {") && out.contains(" install bar"), "{out}");
-        assert!(said.contains("Common labels: {") && said.contains("job=\"dpkg\""), "{said}");
+        assert!(
+            out.contains("2026-06-01T13:10:00Z {") && out.contains(" install bar"),
+            "{out}"
+        );
+        assert!(
+            said.contains("Common labels: {") && said.contains("job=\"dpkg\""),
+            "{said}"
+        );
         let (_, out, _) = query(place, "{job=\"dpkg\"} |= \"13:10:00 install\"", &["--color=always"]);
         assert!(out.contains("\x1b["), "{out}");
         let (_, out, _) = query(place, "{job=\"dpkg\"} |= \"13:10:00 install\"", &["-o", "jsonl"]);
         let object: serde_json::Value = serde_json::from_str(out.trim()).unwrap();
-        assert_eq!((&object["labels"]["job"], &object["timestamp"]), (&"dpkg".into(), &"2026-06-01T13:10:00Z".into()));
+        assert_eq!(
+            (&object["labels"]["job"], &object["timestamp"]),
+            (&"dpkg".into(), &"2026-06-01T13:10:00Z".into())
+        );
         let count = "sum(count_over_time({job=\"dpkg\", filename=~\".*dpkg.log\"} |= \"status\"[1h]))";
         let (_, out, _) = query(place, count, &["--step", "1h", "--utc"]);
         let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows[0], ["time", "value"], "{out}");
         assert!(rows.contains(&vec!["2026-06-01T13:00:00Z", "2"]), "{out}");
         assert!(rows.contains(&vec!["2026-06-01T14:00:00Z", "2"]), "{out}");
-        let (code, out, _) = query(place, "sum(count_over_time({job=\"dpkg\"}[1d]))", &["--instant", "-o", "json"]);
+        let (code, out, _) = query(
+            place,
+            "sum(count_over_time({job=\"dpkg\"}[1d]))",
+            &["--instant", "-o", "json"],
+        );
         assert!(code == 0 && out.contains("\"resultType\": \"vector\""), "{out}");
         let (code, out, _) = query(place, "{service_name=\"stdin\"}", &["-o", "raw"]);
         // Over HTTP the answer is JSON, which has no room for other bytes than UTF-8.
         assert!(code == 0 && out.contains("from \u{fffd} stdin"), "{out}");
-        let bytes = program().args(["query", "{service_name=\"stdin\"}", "-o", "raw"]).args(DAY).args(place).output().unwrap();
+        let bytes = program()
+            .args(["query", "{service_name=\"stdin\"}", "-o", "raw"])
+            .args(DAY)
+            .args(place)
+            .output()
+            .unwrap();
         assert_eq!(bytes.stdout.contains(&0xff), offline);
         let (code, out, _) = query(place, "{job=\"none\"}", &[]);
         assert_eq!((code, out.as_str()), (1, ""));
@@ -116,17 +147,32 @@ fn files_go_in_and_answers_come_out() {
     let folder = ["--data", data.to_str().unwrap()];
     check(&folder, true);
     let (_, out, _) = query(&folder, "{filename=~\".*late.log\"}", &["-o", "raw"]);
-    assert_eq!(out, "2026-06-01 12:00:00 late\n", "what only the log holds is found too");
+    assert_eq!(
+        out, "2026-06-01 12:00:00 late\n",
+        "what only the log holds is found too"
+    );
 
     let object = objects(&data).remove(0);
     let (code, out, said) = run(&["inspect", object.to_str().unwrap(), "--pages", "--rows", "3"]);
     assert_eq!(code, 0, "{said}");
-    for word in ["streams", "logs", "timestamp", "message", "delta", "plain", "zstd", "libfoo"] {
+    for word in [
+        "streams",
+        "logs",
+        "timestamp",
+        "message",
+        "delta",
+        "plain",
+        "zstd",
+        "libfoo",
+    ] {
         assert!(out.contains(word), "{word} is missing in:\n{out}");
     }
     let (code, out, _) = run(&["inspect", object.to_str().unwrap(), "--json"]);
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert!(code == 0 && document["sections"].as_array().unwrap().len() == 2, "{out}");
+    assert!(
+        code == 0 && document["sections"].as_array().unwrap().len() == 2,
+        "{out}"
+    );
 }
 
 #[test]
@@ -155,6 +201,9 @@ fn exit_codes_tell_what_went_wrong() {
 fn help_has_examples() {
     for command in ["serve", "push", "query", "inspect", "config"] {
         let (code, out, _) = run(&[command, "--help"]);
-        assert!(code == 0 && out.contains("Examples:") && out.contains(&format!("timberline {command}")), "{out}");
+        assert!(
+            code == 0 && out.contains("Examples:") && out.contains(&format!("timberline {command}")),
+            "{out}"
+        );
     }
 }

@@ -102,7 +102,10 @@ fn compare_all(client: &Client, cases: &[Value]) -> Outcome {
             found.push((index, differs(client, case)));
         }
     };
-    let mut outcome = Outcome { agree: BTreeSet::new(), differ: BTreeMap::new() };
+    let mut outcome = Outcome {
+        agree: BTreeSet::new(),
+        differ: BTreeMap::new(),
+    };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(worker)).collect();
         for (index, difference) in threads.into_iter().flat_map(|t| t.join().unwrap()) {
@@ -117,11 +120,24 @@ fn compare_all(client: &Client, cases: &[Value]) -> Outcome {
 
 fn report(states: &[(&str, Outcome)], cases: &[Value]) {
     let name = |index: usize| cases[index]["name"].as_str().unwrap();
-    let query = |index: usize| cases[index]["params"]["query"].as_str().unwrap_or(cases[index]["path"].as_str().unwrap());
-    let exceptions: Value = serde_json::from_str(&std::fs::read_to_string(folder().join("exceptions.json")).unwrap()).unwrap();
-    let excepted: BTreeSet<&str> = exceptions.as_array().unwrap().iter().map(|e| e["name"].as_str().unwrap()).collect();
+    let query = |index: usize| {
+        cases[index]["params"]["query"]
+            .as_str()
+            .unwrap_or(cases[index]["path"].as_str().unwrap())
+    };
+    let exceptions: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder().join("exceptions.json")).unwrap()).unwrap();
+    let excepted: BTreeSet<&str> = exceptions
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["name"].as_str().unwrap())
+        .collect();
     for exception in exceptions.as_array().unwrap() {
-        assert!(exception["reason"].as_str().is_some_and(|r| !r.is_empty()), "an exception needs a reason: {exception}");
+        assert!(
+            exception["reason"].as_str().is_some_and(|r| !r.is_empty()),
+            "an exception needs a reason: {exception}"
+        );
     }
 
     let (_, first) = &states[0];
@@ -145,14 +161,30 @@ fn report(states: &[(&str, Outcome)], cases: &[Value]) {
         let moved: Vec<_> = first.agree.symmetric_difference(&outcome.agree).collect();
         let line = |index: &&usize| {
             let text = outcome.differ.get(index).or_else(|| first.differ.get(index));
-            format!("{} | {} | {}", name(**index), query(**index), text.map_or("", String::as_str))
+            format!(
+                "{} | {} | {}",
+                name(**index),
+                query(**index),
+                text.map_or("", String::as_str)
+            )
         };
         let lines: Vec<String> = moved.iter().map(line).collect();
-        assert!(moved.is_empty(), "other cases agree {state} than in the head:\n{}", lines.join("\n"));
+        assert!(
+            moved.is_empty(),
+            "other cases agree {state} than in the head:\n{}",
+            lines.join("\n")
+        );
     }
-    let floor: usize = std::fs::read_to_string(folder().join("agreed.txt")).unwrap().trim().parse().unwrap();
+    let floor: usize = std::fs::read_to_string(folder().join("agreed.txt"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
     let reached = first.agree.len();
-    assert!(reached >= floor, "{reached} cases agree, {floor} did before (conformance/logql/agreed.txt)");
+    assert!(
+        reached >= floor,
+        "{reached} cases agree, {floor} did before (conformance/logql/agreed.txt)"
+    );
     if reached > floor {
         println!("more than the {floor} of conformance/logql/agreed.txt: write {reached} there");
     }
@@ -161,8 +193,12 @@ fn report(states: &[(&str, Outcome)], cases: &[Value]) {
 /// Asks one recorded request; `None` if the answer agrees, else what differs.
 fn differs(client: &Client, case: &Value) -> Option<String> {
     let path = case["path"].as_str().unwrap();
-    let parameters: Vec<(&str, &str)> =
-        case["params"].as_object().unwrap().iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
+    let parameters: Vec<(&str, &str)> = case["params"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+        .collect();
     let wanted = case["status"].as_u64().unwrap();
     let (status, raw) = match client.try_get(path, &parameters) {
         Ok((status, raw)) => (u64::from(status), raw),
@@ -189,7 +225,9 @@ fn differs(client: &Client, case: &Value) -> Option<String> {
 
 /// Brings an answer into the form in which it is compared: statistics and warnings dropped, series ordered by labels.
 fn normal_form(what: &str, mut body: Value) -> Value {
-    let Some(members) = body.as_object_mut() else { return body };
+    let Some(members) = body.as_object_mut() else {
+        return body;
+    };
     let is_result = members.get("data").is_some_and(|d| d.get("resultType").is_some());
     if is_result {
         members.remove("warnings");
@@ -277,7 +315,11 @@ fn same(wanted: &Value, found: &Value, place: &str) -> Option<String> {
             (a.len() != b.len()).then(|| format!("{place}: {} items wanted, {} found", a.len(), b.len()))
         }
         _ if wanted == found || same_number(wanted, found) => None,
-        _ => Some(format!("{place}: wanted {} found {}", short(wanted, 120), short(found, 120))),
+        _ => Some(format!(
+            "{place}: wanted {} found {}",
+            short(wanted, 120),
+            short(found, 120)
+        )),
     }
 }
 
@@ -304,7 +346,9 @@ fn same_number(wanted: &Value, found: &Value) -> bool {
         (Value::Number(a), Value::Number(b)) => (a.as_f64(), b.as_f64()),
         _ => return false,
     };
-    let (Some(a), Some(b)): (Option<f64>, Option<f64>) = (a, b) else { return false };
+    let (Some(a), Some(b)): (Option<f64>, Option<f64>) = (a, b) else {
+        return false;
+    };
     let close = || a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-12);
     (a.is_nan() && b.is_nan()) || a == b || close()
 }
@@ -321,17 +365,44 @@ fn comparison_is_as_described() {
     };
     let vector = |series: Value| json!({"data": {"resultType": "vector", "result": series, "stats": {"x": 1}}});
     let streams = |series: Value| json!({"data": {"resultType": "streams", "result": series}, "warnings": ["w"]});
-    let (a, b) = (json!({"metric": {"a": "1"}, "value": [1, "2"]}), json!({"metric": {"a": "2"}, "value": [1, "3"]}));
+    let (a, b) = (
+        json!({"metric": {"a": "1"}, "value": [1, "2"]}),
+        json!({"metric": {"a": "2"}, "value": [1, "3"]}),
+    );
     f(vector(json!([a, b])), vector(json!([b, a])), true);
     f(vector(json!([a, b])), vector(json!([a])), false);
-    f(vector(json!([{"metric": {}, "value": [1, "0.3"]}])), vector(json!([{"metric": {}, "value": [1, "0.30000000000000004"]}])), true);
-    f(vector(json!([{"metric": {}, "value": [1, "0.3"]}])), vector(json!([{"metric": {}, "value": [1, "0.3001"]}])), false);
-    f(vector(json!([{"metric": {}, "value": [1, "NaN"]}])), vector(json!([{"metric": {}, "value": [1, "NaN"]}])), true);
+    f(
+        vector(json!([{"metric": {}, "value": [1, "0.3"]}])),
+        vector(json!([{"metric": {}, "value": [1, "0.30000000000000004"]}])),
+        true,
+    );
+    f(
+        vector(json!([{"metric": {}, "value": [1, "0.3"]}])),
+        vector(json!([{"metric": {}, "value": [1, "0.3001"]}])),
+        false,
+    );
+    f(
+        vector(json!([{"metric": {}, "value": [1, "NaN"]}])),
+        vector(json!([{"metric": {}, "value": [1, "NaN"]}])),
+        true,
+    );
     let failed = |details: &str, time: &str| json!({"stream": {"__error_details__": details}, "values": [[time, "x"]]});
-    f(streams(json!([failed("p", "1"), failed("q", "2")])), streams(json!([failed("r", "2"), failed("s", "1")])), true);
-    f(streams(json!([failed("p", "1")])), streams(json!([{"stream": {}, "values": [["1", "x"]]}])), false);
+    f(
+        streams(json!([failed("p", "1"), failed("q", "2")])),
+        streams(json!([failed("r", "2"), failed("s", "1")])),
+        true,
+    );
+    f(
+        streams(json!([failed("p", "1")])),
+        streams(json!([{"stream": {}, "values": [["1", "x"]]}])),
+        false,
+    );
     f(json!({"data": ["b", "a"]}), json!({"data": ["a", "b"]}), true);
-    f(json!({"status": "success"}), json!({"status": "success", "data": []}), false);
+    f(
+        json!({"status": "success"}),
+        json!({"status": "success", "data": []}),
+        false,
+    );
     let sorted = |series: Value| normal_form("/q sort(x)", vector(series));
     assert!(same(&sorted(json!([a, b])), &sorted(json!([b, a])), "$").is_some());
 }

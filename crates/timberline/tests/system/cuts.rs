@@ -1,5 +1,6 @@
 //! While the head is cut into objects all the time, every answer is whole: no gap, no double, nothing forgotten.
 
+use crate::decoder;
 use crate::numbered::{Writer, after_all_ns, first_ns, read_numbers, wait_until};
 use crate::server::{Client, Server};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,7 +40,10 @@ fn answers_stay_whole_during_cuts() {
                     let least = acknowledged.load(Ordering::SeqCst).max(last);
                     last = if asker == 0 { counted(client) } else { listed(client) };
                     let most = sent.load(Ordering::SeqCst);
-                    assert!(least <= last && last <= most, "{last} lines found; at least {least}, at most {most} are there");
+                    assert!(
+                        least <= last && last <= most,
+                        "{last} lines found; at least {least}, at most {most} are there"
+                    );
                     questions.fetch_add(1, Ordering::Relaxed);
                 }
             });
@@ -51,7 +55,12 @@ fn answers_stay_whole_during_cuts() {
     });
     let lines = acknowledged.load(Ordering::SeqCst);
     assert_eq!((counted(&client), listed(&client)), (lines, lines));
-    println!("cuts: {} questions over {} lines during {} cuts", questions.into_inner(), lines, flushes());
+    println!(
+        "cuts: {} questions over {} lines during {} cuts",
+        questions.into_inner(),
+        lines,
+        flushes()
+    );
 }
 
 /// Ends the other threads also when the test fails.
@@ -68,13 +77,20 @@ fn counted(client: &Client) -> u64 {
     let query = "sum(count_over_time({job=\"cuts\"}[2h]))";
     let answer = client.get_json("/loki/api/v1/query", &[("query", query), ("time", &time)]);
     let result = answer["data"]["result"].as_array().unwrap();
-    result.first().map_or(0, |one| one["value"][1].as_str().unwrap().parse().unwrap())
+    result
+        .first()
+        .map_or(0, |one| one["value"][1].as_str().unwrap().parse().unwrap())
 }
 
 fn listed(client: &Client) -> u64 {
     let numbers = read_numbers(client, "{job=\"cuts\"}", first_ns(), after_all_ns());
     for (place, number) in numbers.iter().enumerate() {
-        assert_eq!(*number, place as u64, "a gap or a double at place {place} of {}", numbers.len());
+        assert_eq!(
+            *number,
+            place as u64,
+            "a gap or a double at place {place} of {}",
+            numbers.len()
+        );
     }
     numbers.len() as u64
 }

@@ -10,9 +10,23 @@ const EDGES: [(&str, &[&str]); 7] = [
     ("timberline-dataobj", &[]),
     ("timberline-logql", &[]),
     ("timberline-store", &["timberline-dataobj", "timberline-logql"]),
-    ("timberline-ingest", &["timberline-dataobj", "timberline-logql", "timberline-store"]),
-    ("timberline-query", &["timberline-dataobj", "timberline-logql", "timberline-store"]),
-    ("timberline-server", &["timberline-ingest", "timberline-logql", "timberline-query", "timberline-store"]),
+    (
+        "timberline-ingest",
+        &["timberline-dataobj", "timberline-logql", "timberline-store"],
+    ),
+    (
+        "timberline-query",
+        &["timberline-dataobj", "timberline-logql", "timberline-store"],
+    ),
+    (
+        "timberline-server",
+        &[
+            "timberline-ingest",
+            "timberline-logql",
+            "timberline-query",
+            "timberline-store",
+        ],
+    ),
     (
         "timberline",
         &[
@@ -44,7 +58,15 @@ const IMPURE: [&str; 5] = ["tokio", "async-trait", "futures", "object_store", "t
 
 /// Libraries of which the lock file holds one version.
 const ONCE: [&str; 9] = [
-    "arrow-array", "arrow-buffer", "arrow-schema", "datafusion-common", "object_store", "prost", "tokio", "zstd", "rustls",
+    "arrow-array",
+    "arrow-buffer",
+    "arrow-schema",
+    "datafusion-common",
+    "object_store",
+    "prost",
+    "tokio",
+    "zstd",
+    "rustls",
 ];
 
 fn root() -> PathBuf {
@@ -62,10 +84,14 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let normal = |package: &Value| {
         let all = package["dependencies"].as_array().unwrap().iter();
-        all.filter(|d| d["kind"].is_null()).map(|d| d["name"].as_str().unwrap().to_owned()).collect()
+        all.filter(|d| d["kind"].is_null())
+            .map(|d| d["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     let packages = metadata["packages"].as_array().unwrap().iter();
-    packages.map(|p| (p["name"].as_str().unwrap().to_owned(), normal(p))).collect()
+    packages
+        .map(|p| (p["name"].as_str().unwrap().to_owned(), normal(p)))
+        .collect()
 }
 
 #[test]
@@ -76,7 +102,10 @@ fn dependencies_point_inwards() {
     assert_eq!(names, known, "a crate appeared or went: say here what it may depend on");
     for (name, allowed) in EDGES {
         for dependency in found[name].iter().filter(|d| d.starts_with("timberline")) {
-            assert!(allowed.contains(&dependency.as_str()), "{name} may not depend on {dependency}");
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} may not depend on {dependency}"
+            );
         }
     }
 }

@@ -68,7 +68,10 @@ fn fill_and_recover(server: Server, data: &Path, make_space: impl Fn(&Server), w
             204 => taken += 1,
             other => break other,
         }
-        assert!(taken < ENOUGH_PUSHES, "{what}: {taken} pushes fitted, it never got full");
+        assert!(
+            taken < ENOUGH_PUSHES,
+            "{what}: {taken} pushes fitted, it never got full"
+        );
     };
     assert_eq!(refusal, 503, "{what}: status of a push that does not fit");
     for _ in 0..5 {
@@ -85,7 +88,9 @@ fn fill_and_recover(server: Server, data: &Path, make_space: impl Fn(&Server), w
     server.kill();
     let server = Server::start(data, &[]);
     assert_eq!(writer.check(&server.client(), 0), acknowledged);
-    println!("full disk: {what}: full after {taken} pushes, {acknowledged} acknowledged lines all there after recovery and restart");
+    println!(
+        "full disk: {what}: full after {taken} pushes, {acknowledged} acknowledged lines all there after recovery and restart"
+    );
 }
 
 /// A mounted tmpfs; unmounted when dropped.
@@ -93,11 +98,16 @@ struct Mounted(PathBuf);
 
 impl Mounted {
     fn tmpfs(at: &Path) -> io::Result<Self> {
-        let output = Command::new("mount").args(["-t", "tmpfs", "-o", DISK, "timberline-test"]).arg(at).output()?;
+        let output = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", DISK, "timberline-test"])
+            .arg(at)
+            .output()?;
         if output.status.success() {
             return Ok(Self(at.to_owned()));
         }
-        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
     }
 }
 
@@ -110,9 +120,16 @@ impl Drop for Mounted {
 /// Sets the largest size of files that a running process may write. A process that does not ignore SIGXFSZ dies of it; the
 /// server is such that it does not.
 fn limit_file_size(pid: u32, bytes: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: libc::RLIM_INFINITY,
+    };
     let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
     // SAFETY: prlimit(2) reads one rlimit that lives as long as the call; no old limit is asked for.
     let outcome = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
-    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

@@ -11,7 +11,12 @@ fn requests_share_fsyncs() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let client = server.client();
-    let totals = || (client.metric("timberline_wal_requests_total"), client.metric("timberline_wal_fsyncs_total"));
+    let totals = || {
+        (
+            client.metric("timberline_wal_requests_total"),
+            client.metric("timberline_wal_fsyncs_total"),
+        )
+    };
     let before = totals();
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {

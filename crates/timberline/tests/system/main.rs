@@ -6,6 +6,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod cuts;
+mod decoder;
 mod edges;
 mod full_disk;
 mod group_commit;

@@ -1,5 +1,6 @@
 //! Numbered lines: the test knows which must be there, which may be, and finds lines that are missing or doubled.
 
+use crate::decoder::Row;
 use crate::server::{Client, PATIENCE};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -35,12 +36,21 @@ impl Writer {
     /// A writer; its lines carry up to `filler_bytes` of random text that hardly compresses.
     pub(crate) fn new(job: &str, number: u64, seed: u64, filler_bytes: usize) -> Self {
         let random = SmallRng::seed_from_u64(seed ^ (number << 32));
-        Self { job: job.to_owned(), number, next: 0, sent: Sent::default(), random, filler_bytes }
+        Self {
+            job: job.to_owned(),
+            number,
+            next: 0,
+            sent: Sent::default(),
+            random,
+            filler_bytes,
+        }
     }
 
     fn line(&mut self, number: u64) -> Value {
         let length = self.random.random_range(0..=self.filler_bytes);
-        let filler: String = (0..length).map(|_| char::from(self.random.random_range(b'0'..=b'z'))).collect();
+        let filler: String = (0..length)
+            .map(|_| char::from(self.random.random_range(b'0'..=b'z')))
+            .collect();
         let time_ns = FIRST_NS + number as i64 * STEP_NS;
         json!([time_ns.to_string(), format!("n={number} {filler}"), {"trace": format!("{:x}", number * 7919)}])
     }
@@ -73,7 +83,10 @@ impl Writer {
         let mut found = Vec::new();
         let mut page = from;
         while page < self.next {
-            let (start, end) = (FIRST_NS + page as i64 * STEP_NS, FIRST_NS + (page + PAGE_LINES) as i64 * STEP_NS);
+            let (start, end) = (
+                FIRST_NS + page as i64 * STEP_NS,
+                FIRST_NS + (page + PAGE_LINES) as i64 * STEP_NS,
+            );
             found.extend(read_numbers(client, &query, start, end));
             page += PAGE_LINES;
         }
@@ -83,18 +96,42 @@ impl Writer {
     /// Each acknowledged line from `from` on is there once, each other one at most once. Gives the number of
     /// acknowledged ones.
     pub(crate) fn check(&self, client: &Client, from: u64) -> usize {
-        let found = self.read(client, from);
+        self.check_found(&self.read(client, from), from)
+    }
+
+    /// The same for the rows of all data objects, from the first line on.
+    pub(crate) fn check_rows(&self, rows: &[Row]) -> usize {
+        let mine = rows.iter().filter(|row| {
+            row.labels["job"] == self.job && row.labels["writer"] == self.number.to_string()
+        });
+        let mut found: Vec<u64> = mine.map(|row| number_of(&row.line)).collect();
+        found.sort_unstable();
+        self.check_found(&found, 0)
+    }
+
+    fn check_found(&self, found: &[u64], from: u64) -> usize {
         let name = format!("job {} writer {}", self.job, self.number);
         for pair in found.windows(2) {
-            assert!(pair[0] < pair[1], "{name}: line {} twice or out of order (after {})", pair[1], pair[0]);
+            assert!(
+                pair[0] < pair[1],
+                "{name}: line {} twice or out of order (after {})",
+                pair[1],
+                pair[0]
+            );
         }
         let mut acknowledged = 0;
         for (number, _) in self.sent.lines.range(from..).filter(|(_, acknowledged)| **acknowledged) {
             acknowledged += 1;
-            assert!(found.binary_search(number).is_ok(), "{name}: acknowledged line {number} is lost");
+            assert!(
+                found.binary_search(number).is_ok(),
+                "{name}: acknowledged line {number} is lost"
+            );
         }
-        for number in &found {
-            assert!(self.sent.lines.contains_key(number), "{name}: line {number} was never sent");
+        for number in found {
+            assert!(
+                self.sent.lines.contains_key(number),
+                "{name}: line {number} was never sent"
+            );
         }
         acknowledged
     }
@@ -103,18 +140,27 @@ impl Writer {
 /// The numbers of the lines that match, oldest first.
 pub(crate) fn read_numbers(client: &Client, query: &str, start_ns: i64, end_ns: i64) -> Vec<u64> {
     let (start, end) = (start_ns.to_string(), end_ns.to_string());
-    let parameters = [("query", query), ("start", &start), ("end", &end), ("limit", "50000"), ("direction", "forward")];
+    let parameters = [
+        ("query", query),
+        ("start", &start),
+        ("end", &end),
+        ("limit", "50000"),
+        ("direction", "forward"),
+    ];
     let answer = client.get_json("/loki/api/v1/query_range", &parameters);
     let mut found: Vec<(i64, u64)> = Vec::new();
     for stream in answer["data"]["result"].as_array().unwrap() {
         for value in stream["values"].as_array().unwrap() {
             let line = value[1].as_str().unwrap();
-            let number = line.strip_prefix("n=").and_then(|l| l.split(' ').next()).unwrap();
-            found.push((value[0].as_str().unwrap().parse().unwrap(), number.parse().unwrap()));
+            found.push((value[0].as_str().unwrap().parse().unwrap(), number_of(line)));
         }
     }
     found.sort_unstable();
     found.into_iter().map(|(_, number)| number).collect()
+}
+
+fn number_of(line: &str) -> u64 {
+    line.strip_prefix("n=").and_then(|l| l.split(' ').next()).unwrap().parse().unwrap()
 }
 
 /// All numbered lines lie before this time.

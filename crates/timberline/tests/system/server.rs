@@ -48,10 +48,22 @@ impl Server {
 
     /// The same; gives the log if the server ends instead.
     pub(crate) fn try_start(data: &Path, flags: &[&str]) -> Result<Self, String> {
-        let log = tempfile::Builder::new().suffix(".log").tempfile().unwrap().keep().unwrap().1;
+        let log = tempfile::Builder::new()
+            .suffix(".log")
+            .tempfile()
+            .unwrap()
+            .keep()
+            .unwrap()
+            .1;
         let mut command = program();
-        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data).args(flags);
-        let child = command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap()).spawn();
+        command
+            .args(["serve", "--http", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(flags);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .spawn();
         let mut child = child.unwrap();
         let (lines, later_output) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -70,7 +82,13 @@ impl Server {
             greeting.push(line.clone());
             if let Some(address) = line.strip_prefix("http listening on ") {
                 let client = Client::new(format!("http://{address}"));
-                return Ok(Self { child, client, greeting, later_output, log });
+                return Ok(Self {
+                    child,
+                    client,
+                    greeting,
+                    later_output,
+                    log,
+                });
             }
         }
     }
@@ -122,7 +140,9 @@ impl Drop for Server {
         if std::thread::panicking() {
             eprintln!("log of the server:\n{log}");
         }
-        let broken = log.lines().find(|line| line.contains("panicked at") || line.contains("bug:"));
+        let broken = log
+            .lines()
+            .find(|line| line.contains("panicked at") || line.contains("bug:"));
         if let Some(line) = broken.filter(|_| !std::thread::panicking()) {
             panic!("the server reports a bug: {line}\n{log}");
         }
@@ -134,8 +154,14 @@ pub(crate) type Answer = (u16, Vec<u8>);
 
 impl Client {
     fn new(url: String) -> Self {
-        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
-        Self { agent: ureq::Agent::new_with_config(config), url }
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .build();
+        Self {
+            agent: ureq::Agent::new_with_config(config),
+            url,
+        }
     }
 
     /// Scheme, host and port.
@@ -145,26 +171,38 @@ impl Client {
 
     /// Asks a path; an error if the connection fails.
     pub(crate) fn try_get(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
-        let request = self.agent.get(format!("{}{path}", self.url)).query_pairs(parameters.iter().copied());
+        let request = self
+            .agent
+            .get(format!("{}{path}", self.url))
+            .query_pairs(parameters.iter().copied());
         read(request.call()?)
     }
 
     /// Asks a path.
     pub(crate) fn get(&self, path: &str, parameters: &[(&str, &str)]) -> Answer {
-        self.try_get(path, parameters).unwrap_or_else(|e| panic!("GET {path} {parameters:?}: {e}"))
+        self.try_get(path, parameters)
+            .unwrap_or_else(|e| panic!("GET {path} {parameters:?}: {e}"))
     }
 
     /// Asks a path; the answer must be a success in JSON.
     pub(crate) fn get_json(&self, path: &str, parameters: &[(&str, &str)]) -> Value {
         let (status, body) = self.get(path, parameters);
-        assert_eq!(status, 200, "GET {path} {parameters:?}: {}", String::from_utf8_lossy(&body));
+        assert_eq!(
+            status,
+            200,
+            "GET {path} {parameters:?}: {}",
+            String::from_utf8_lossy(&body)
+        );
         serde_json::from_slice(&body).unwrap()
     }
 
     /// Sends streams in JSON; an error if the connection fails.
     pub(crate) fn try_push(&self, streams: &Value) -> Result<Answer, ureq::Error> {
         let body = serde_json::json!({ "streams": streams }).to_string();
-        let request = self.agent.post(format!("{}/loki/api/v1/push", self.url)).header("content-type", "application/json");
+        let request = self
+            .agent
+            .post(format!("{}/loki/api/v1/push", self.url))
+            .header("content-type", "application/json");
         read(request.send(body.as_bytes())?)
     }
 
@@ -190,7 +228,10 @@ impl Client {
         let (_, body) = self.get("/metrics", &[]);
         let text = String::from_utf8(body).unwrap();
         let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no metric {name} in:\n{text}")).trim().parse().unwrap()
+        line.unwrap_or_else(|| panic!("no metric {name} in:\n{text}"))
+            .trim()
+            .parse()
+            .unwrap()
     }
 }
 
