@@ -183,29 +183,19 @@ fn the_annotated_object_is_written_identically() {
     let object = object.finish().unwrap();
 
     let annotated = fixture_object("logs-one-record");
-    let (got, want) = (decode_object(&object).unwrap(), decode_object(&annotated).unwrap());
-    for (got, want) in got.iter().zip(&want) {
-        let (got, want) = (got.json(0), want.json(0));
-        assert_same(
-            &without_volatile(got["columns"].clone()),
-            &without_volatile(want["columns"].clone()),
-            "annotated",
-        );
-        for key in [
-            "namespace",
-            "kind",
-            "version",
-            "tenant",
-            "dictionary",
-            "column_sorts",
-            "schema_labels",
-            "rows",
-        ] {
-            assert_eq!(got[key], want[key], "{key}");
+    // Outside of compressed values, and of the page entries that hold their checksums, every byte is the same.
+    assert_eq!(object.len(), annotated.len());
+    let mut differing: Vec<usize> = (0..object.len()).filter(|&i| object[i] != annotated[i]).collect();
+    for section in decode_object(&annotated).unwrap() {
+        for column in section
+            .meta
+            .columns
+            .iter()
+            .filter(|column| column.compression == Compression::Zstd)
+        {
+            let values = column.pages[0].range.start + 3..column.pages[0].range.end;
+            differing.retain(|&i| !values.contains(&(i as u64)) && !column.metadata.contains(&(i as u64)));
         }
     }
-    // Zstandard frames of this size come out the same length from both libraries but for their headers: the file differs
-    // only where sizes and checksums of compressed pages stand.
-    assert_eq!(object[..8], annotated[..8]);
-    assert_eq!(layout(&object).unwrap().strings, layout(&annotated).unwrap().strings);
+    assert_eq!(differing, [0usize; 0]);
 }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use timberline_dataobj::{CoalesceOptions, coalesce, scatter};
 
-/// In a folder a request costs some microseconds, so that only what all but touches is read together, and nothing is cut.
+/// In a folder a request costs some microseconds, so that only what all but touches is read together, and nothing is
+/// cut in order to be read in parallel.
 const LOCAL_COALESCE: CoalesceOptions = CoalesceOptions {
     max_gap_bytes: 16 << 10,
     max_fetch_bytes: 8 << 20,
@@ -208,19 +209,15 @@ impl Store {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
-        let options = object_store::GetOptions::new().with_range(Some(range));
-        let failed = |e| backend_error("read", key, &e);
-        let bytes = self
-            .0
-            .backend
-            .get_opts(&path, options)
-            .await
-            .map_err(failed)?
-            .bytes()
-            .await
-            .map_err(failed)?;
-        self.count_get(bytes.len());
-        Ok(bytes)
+        let options = object_store::GetOptions::new().with_range(Some(range.clone()));
+        let read = async { self.0.backend.get_opts(&path, options).await?.bytes().await };
+        match read.await {
+            Ok(bytes) => {
+                self.count_get(bytes.len());
+                Ok(bytes)
+            }
+            Err(e) => Err(self.explain_failed_ranges(key, &path, &[range], &e).await),
+        }
     }
 
     /// Reads several ranges of an object, near ones in one request. All must lie within the object.
@@ -393,10 +390,10 @@ fn backend_error(action: &'static str, key: &str, error: &object_store::Error) -
     }
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(e) = cause {
-        if let Some(io) = e.downcast_ref::<std::io::Error>() {
-            if matches!(Error::io(action, key, io), Error::OutOfSpace(_)) {
-                return Error::OutOfSpace(key.to_owned());
-            }
+        if let Some(io) = e.downcast_ref::<std::io::Error>()
+            && matches!(Error::io(action, key, io), Error::OutOfSpace(_))
+        {
+            return Error::OutOfSpace(key.to_owned());
         }
         cause = e.source();
     }

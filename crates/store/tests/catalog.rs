@@ -1,5 +1,7 @@
 //! The catalog against a naive model: random commits, crashes between any two writes, several writers at once.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use object_store::memory::InMemory;
@@ -7,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Crash, CrashingBackend};
+use support::{Fault, FaultyBackend};
 use timberline_store::{
     Catalog, CatalogOptions, CatalogSnapshot, Commit, Error, ObjectMeta, Store, TenantId, TimeSpan,
 };
@@ -133,7 +135,7 @@ async fn check_against_model(store: Store, commits: &[Commit], span: TimeSpan) {
 }
 
 /// Commits, dying at one write of the last commit; returns false if that write was never reached.
-async fn crash_at(commits: &[Commit], write: i64, crash: Crash) -> bool {
+async fn crash_at(commits: &[Commit], fault: Fault) -> bool {
     let (last, earlier) = commits.split_last().unwrap();
     let disk = Arc::new(InMemory::new());
     let mut before = Model::default();
@@ -145,7 +147,7 @@ async fn crash_at(commits: &[Commit], write: i64, crash: Crash) -> bool {
     let mut after = before.clone();
     after.commit(last);
 
-    let backend = Arc::new(CrashingBackend::new(disk.clone(), write, crash));
+    let backend = Arc::new(FaultyBackend::new(disk.clone(), fault));
     let dying = Catalog::open(Store::new(backend.clone())).await.unwrap();
     let answer = dying.commit(last.clone()).await;
     assert_eq!(answer.is_err(), backend.crashed());
@@ -180,9 +182,9 @@ proptest! {
 
     #[test]
     fn a_crash_at_any_write_leaves_the_old_state_or_the_new(commits in prop::collection::vec(any_commit(), 1..5)) {
-        for crash in [Crash::Before, Crash::After] {
+        for fault in [Fault::CrashBefore, Fault::CrashAfter] {
             let mut write = 0;
-            while run(crash_at(&commits, write, crash)) {
+            while run(crash_at(&commits, fault(write))) {
                 write += 1;
             }
         }
@@ -256,6 +258,29 @@ async fn racing_catalogs_lose_nothing_in_memory() {
 async fn racing_catalogs_lose_nothing_in_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     race(Store::open_local(folder.path()).unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_not_taken_for_a_conflict() {
+    let disk = Arc::new(InMemory::new());
+    let backend = Arc::new(FaultyBackend::new(disk.clone(), Fault::WritesRepeated));
+    let catalog = Catalog::open(Store::new(backend)).await.unwrap();
+    for number in 0..3 {
+        assert_eq!(
+            catalog.commit(add(number)).await.unwrap().generation(),
+            u64::from(number) + 1
+        );
+    }
+    let reopened = Catalog::open(Store::new(disk)).await.unwrap();
+    assert_eq!(
+        reopened
+            .snapshot()
+            .objects(&TenantId::single(), EVER)
+            .await
+            .unwrap()
+            .len(),
+        3
+    );
 }
 
 fn add(number: u8) -> Commit {

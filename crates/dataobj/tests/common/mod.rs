@@ -2,14 +2,14 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use arrow_array::{Array, BinaryArray, Int64Array};
+use arrow_array::{BinaryArray, Int64Array};
 use serde_json::{Value as Json, json};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use timberline_dataobj::*;
 
 /// All fixtures.
-pub const FIXTURES: [&str; 15] = [
+pub(crate) const FIXTURES: [&str; 15] = [
     "edge-cases",
     "foreign-written",
     "index-full",
@@ -27,41 +27,41 @@ pub const FIXTURES: [&str; 15] = [
     "toc-2",
 ];
 
-pub fn fixture_path(name: &str) -> PathBuf {
+pub(crate) fn fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-pub fn fixture_object(stem: &str) -> Vec<u8> {
+pub(crate) fn fixture_object(stem: &str) -> Vec<u8> {
     std::fs::read(fixture_path(&format!("{stem}.dataobj"))).unwrap()
 }
 
-pub fn fixture_json(stem: &str) -> Json {
+pub(crate) fn fixture_json(stem: &str) -> Json {
     let compressed = std::fs::read(fixture_path(&format!("{stem}.json.zst"))).unwrap();
     serde_json::from_slice(&zstd::stream::decode_all(compressed.as_slice()).unwrap()).unwrap()
 }
 
 /// A value of any column; null is absence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cell {
+pub(crate) enum Cell {
     Null,
     Int64(i64),
     Binary(Vec<u8>),
 }
 
 /// A section with its columns decoded.
-pub struct DecodedSection {
-    pub section: Section,
-    pub meta: SectionMeta,
+pub(crate) struct DecodedSection {
+    pub(crate) section: Section,
+    pub(crate) meta: SectionMeta,
     /// By column, then by row; each as long as its column says.
-    pub columns: Vec<Vec<Cell>>,
+    pub(crate) columns: Vec<Vec<Cell>>,
 }
 
-pub fn slice<'a>(object: &'a [u8], range: &Range<u64>) -> &'a [u8] {
+pub(crate) fn slice<'a>(object: &'a [u8], range: &Range<u64>) -> &'a [u8] {
     let range = range.start.min(object.len() as u64) as usize..range.end.min(object.len() as u64) as usize;
     object.get(range).unwrap_or_default()
 }
 
-pub fn layout(object: &[u8]) -> Result<ObjectLayout, Error> {
+pub(crate) fn layout(object: &[u8]) -> Result<ObjectLayout, Error> {
     match ObjectLayout::parse(object)? {
         Parsed::Complete(layout) => Ok(layout),
         Parsed::NeedBytes(bytes) => Err(Error::Unsupported(format!("truncated: needs {bytes}"))),
@@ -69,7 +69,7 @@ pub fn layout(object: &[u8]) -> Result<ObjectLayout, Error> {
 }
 
 /// Decodes everything in an object.
-pub fn decode_object(object: &[u8]) -> Result<Vec<DecodedSection>, Error> {
+pub(crate) fn decode_object(object: &[u8]) -> Result<Vec<DecodedSection>, Error> {
     let mut scratch = Scratch::new();
     let mut sections = Vec::new();
     for section in layout(object)?.sections() {
@@ -91,7 +91,7 @@ pub fn decode_object(object: &[u8]) -> Result<Vec<DecodedSection>, Error> {
     Ok(sections)
 }
 
-pub fn decode_page(
+pub(crate) fn decode_page(
     column: &ColumnMeta,
     page: &PageMeta,
     bytes: &[u8],
@@ -103,14 +103,14 @@ pub fn decode_page(
     }
 }
 
-pub fn int64_cells(array: &Int64Array) -> Vec<Cell> {
+pub(crate) fn int64_cells(array: &Int64Array) -> Vec<Cell> {
     array
         .iter()
         .map(|value| value.map_or(Cell::Null, Cell::Int64))
         .collect()
 }
 
-pub fn binary_cells(array: &BinaryArray) -> Vec<Cell> {
+pub(crate) fn binary_cells(array: &BinaryArray) -> Vec<Cell> {
     array
         .iter()
         .map(|value| value.map_or(Cell::Null, |value| Cell::Binary(value.to_vec())))
@@ -119,7 +119,7 @@ pub fn binary_cells(array: &BinaryArray) -> Vec<Cell> {
 
 impl DecodedSection {
     /// Row by row; short columns are null at their end.
-    pub fn rows(&self) -> Vec<Vec<Cell>> {
+    pub(crate) fn rows(&self) -> Vec<Vec<Cell>> {
         let cell = |column: &Vec<Cell>, row: usize| column.get(row).cloned().unwrap_or(Cell::Null);
         (0..self.meta.rows as usize)
             .map(|row| self.columns.iter().map(|column| cell(column, row)).collect())
@@ -127,7 +127,7 @@ impl DecodedSection {
     }
 
     /// As `tests/fixtures/README.md` describes.
-    pub fn json(&self, body_start: u64) -> Json {
+    pub(crate) fn json(&self, body_start: u64) -> Json {
         let Section {
             index,
             kind,
@@ -235,7 +235,7 @@ impl DecodedSection {
 }
 
 /// The whole description of an object, as far as it follows from the object alone.
-pub fn object_json(object: &[u8]) -> Result<Json, Error> {
+pub(crate) fn object_json(object: &[u8]) -> Result<Json, Error> {
     let layout = layout(object)?;
     let sections: Vec<Json> = decode_object(object)?
         .iter()
@@ -250,7 +250,7 @@ pub fn object_json(object: &[u8]) -> Result<Json, Error> {
 }
 
 /// Fails at the first difference, naming where it is.
-pub fn assert_same(got: &Json, want: &Json, path: &str) {
+pub(crate) fn assert_same(got: &Json, want: &Json, path: &str) {
     match (got, want) {
         (Json::Object(got), Json::Object(want)) => {
             assert_eq!(
@@ -285,7 +285,7 @@ fn range_json(stats: Option<&Stats>, logical: &str) -> (Json, Json) {
     )
 }
 
-pub fn cell_json(cell: &Cell, logical: &str) -> Json {
+pub(crate) fn cell_json(cell: &Cell, logical: &str) -> Json {
     const ALWAYS_HEX: [&str; 3] = ["bloom_filter", "stream_id_bitmap", "values_bloom_filter"];
     match cell {
         Cell::Null => Json::Null,
@@ -297,7 +297,7 @@ pub fn cell_json(cell: &Cell, logical: &str) -> Json {
     }
 }
 
-pub fn json_cell(json: &Json) -> Cell {
+pub(crate) fn json_cell(json: &Json) -> Cell {
     match json {
         Json::Null => Cell::Null,
         Json::Number(number) => Cell::Int64(number.as_i64().unwrap()),
@@ -306,11 +306,11 @@ pub fn json_cell(json: &Json) -> Cell {
     }
 }
 
-pub fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub fn unhex(text: &str) -> Vec<u8> {
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)
         .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())

@@ -1,4 +1,4 @@
-//! A backend that crashes at a chosen write.
+//! A backend with faults.
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -10,66 +10,82 @@ use object_store::{
 };
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-/// When the machine dies.
+/// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crash {
-    /// Just before the write.
-    Before,
-    /// Just after it; the writer does not learn that it succeeded.
-    After,
+pub(crate) enum Fault {
+    /// The machine dies just before this write (from 0); from then on everything fails.
+    CrashBefore(i64),
+    /// It dies just after this write; the writer does not learn that it succeeded.
+    CrashAfter(i64),
+    /// The answer to each write is lost and the client repeats the request.
+    WritesRepeated,
 }
 
-/// Passes everything on until the write number `crash_at` (from 0); from then on everything fails.
+/// Passes everything on, but for the fault.
 #[derive(Debug)]
-pub(crate) struct CrashingBackend {
+pub(crate) struct FaultyBackend {
     inner: Arc<InMemory>,
-    writes_left: AtomicI64,
-    crash: Crash,
+    fault: Fault,
+    writes: AtomicI64,
+    crashed: AtomicBool,
 }
 
-impl CrashingBackend {
-    pub(crate) fn new(inner: Arc<InMemory>, crash_at: i64, crash: Crash) -> Self {
+impl FaultyBackend {
+    pub(crate) fn new(inner: Arc<InMemory>, fault: Fault) -> Self {
         Self {
             inner,
-            writes_left: AtomicI64::new(crash_at),
-            crash,
+            fault,
+            writes: AtomicI64::new(0),
+            crashed: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn crashed(&self) -> bool {
-        self.writes_left.load(Ordering::SeqCst) < 0
+        self.crashed.load(Ordering::SeqCst)
     }
 
     fn check(&self) -> Result<()> {
         if self.crashed() { Err(dead()) } else { Ok(()) }
     }
+
+    fn crash(&self) -> Error {
+        self.crashed.store(true, Ordering::SeqCst);
+        dead()
+    }
 }
 
 fn dead() -> Error {
     Error::Generic {
-        store: "crashing",
+        store: "faulty",
         source: "the machine is dead".into(),
     }
 }
 
-impl fmt::Display for CrashingBackend {
+impl fmt::Display for FaultyBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("crashing backend")
+        f.write_str("faulty backend")
     }
 }
 
 #[async_trait]
-impl ObjectStore for CrashingBackend {
+impl ObjectStore for FaultyBackend {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         self.check()?;
-        let crashes = self.writes_left.fetch_sub(1, Ordering::SeqCst) == 0;
-        if crashes && self.crash == Crash::Before {
-            return Err(dead());
+        let write = self.writes.fetch_add(1, Ordering::SeqCst);
+        if self.fault == Fault::CrashBefore(write) {
+            return Err(self.crash());
+        }
+        if self.fault == Fault::WritesRepeated {
+            self.inner.put_opts(location, payload.clone(), options.clone()).await?;
         }
         let written = self.inner.put_opts(location, payload, options).await?;
-        if crashes { Err(dead()) } else { Ok(written) }
+        if self.fault == Fault::CrashAfter(write) {
+            Err(self.crash())
+        } else {
+            Ok(written)
+        }
     }
 
     async fn put_multipart_opts(&self, _: &Path, _: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
