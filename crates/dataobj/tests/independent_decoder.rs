@@ -1,6 +1,8 @@
 //! A decoder written by somebody else from the specification alone, in another language, reads the same from our objects
 //! as we do.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 #[path = "common/model.rs"]
 mod model;

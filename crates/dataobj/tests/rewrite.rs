@@ -1,6 +1,8 @@
 //! Written from the same values with the same settings, sections come out as Loki writes them: page cuts, presence,
 //! values, statistics and metadata; whole pages too where nothing is compressed.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use common::*;
@@ -60,17 +62,13 @@ fn rewrite(decoded: &DecodedSection, columns: &[usize], options: &WriterOptions)
 }
 
 fn without_volatile(mut columns: Json) -> Json {
+    let strip = |json: &mut Json| {
+        let fields = json.as_object_mut().unwrap();
+        fields.retain(|key, _| !VOLATILE.contains(&key.as_str()));
+    };
     for column in columns.as_array_mut().unwrap() {
-        let pages = column["pages"].as_array_mut().unwrap().iter_mut();
-        pages.for_each(|page| {
-            page.as_object_mut()
-                .unwrap()
-                .retain(|key, _| !VOLATILE.contains(&key.as_str()))
-        });
-        column
-            .as_object_mut()
-            .unwrap()
-            .retain(|key, _| !VOLATILE.contains(&key.as_str()));
+        strip(column);
+        column["pages"].as_array_mut().unwrap().iter_mut().for_each(strip);
         // Counts the streams of all earlier sections of the tenant too.
         if column["logical"] == "stream_id" {
             column["cardinality"] = json!("varies");

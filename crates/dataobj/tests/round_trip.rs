@@ -1,5 +1,7 @@
 //! What is written is read back, for any records, order and page settings.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 #[path = "common/model.rs"]
 mod model;
@@ -71,7 +73,7 @@ fn check_statistics(section: &DecodedSection) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn any_records(labels in labels(), records in records(), by_time in any::<bool>(), options in options()) {

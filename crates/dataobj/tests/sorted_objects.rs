@@ -1,5 +1,7 @@
 //! From records in arrival order, the three sorted objects of the fixtures come out: same sections, same rows.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use common::*;
@@ -164,7 +166,7 @@ fn rows_by_tenant(sections: &[DecodedSection], kind: &SectionKind) -> BTreeMap<S
             .extend(section.rows().into_iter().map(named));
     }
     for rows in tenants.values_mut() {
-        rows.sort_by(|a: &Vec<(String, Cell)>, b| (&a[..2]).cmp(&b[..2]).then_with(|| a.cmp(b)));
+        rows.sort_by(|a: &Vec<(String, Cell)>, b| a[..2].cmp(&b[..2]).then_with(|| a.cmp(b)));
     }
     tenants
 }

@@ -252,6 +252,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn round_trip(runs in proptest::collection::vec((0u8..2, 1u64..40), 0..60), long in 0u64..70_000) {
             let mut runs = runs;

@@ -148,6 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "lists of ranges are meant")]
     fn merging_and_cutting() {
         let check = |ranges: &[Range<u64>], want: &[Range<u64>]| {
             let options = CoalesceOptions {

@@ -1,7 +1,7 @@
 //! The envelope around sections (specification chapter 2).
 
 use crate::error::{Damage, Error};
-use crate::limits::MAX_HEADER_BYTES;
+use crate::limits::{MAX_HEADER_BYTES, NameBudget};
 use crate::proto::{Extent, FileIndex, KindName, SectionEntry, decode_framed};
 use crate::schema::SectionKind;
 use crate::varint::take_uvarint;
@@ -105,9 +105,10 @@ fn parse_header(header: &[u8]) -> Result<ObjectLayout, Error> {
     }
     let index: FileIndex = decode_framed(rest).map_err(at_header)?;
     let body_start = (PREAMBLE_BYTES + header.len()) as u64;
+    let mut names = NameBudget::new(header.len());
     let mut sections = Vec::with_capacity(index.sections.len());
     for (position, entry) in index.sections.iter().enumerate() {
-        let section = read_section(&index, position, entry, body_start)
+        let section = read_section(&index, position, entry, body_start, &mut names)
             .map_err(|damage| damage.at(Some(position), PREAMBLE_BYTES as u64))?;
         if !section.kind.reads_version(section.version) {
             return Err(Error::Unsupported(format!(
@@ -124,18 +125,27 @@ fn parse_header(header: &[u8]) -> Result<ObjectLayout, Error> {
     })
 }
 
-fn read_section(index: &FileIndex, position: usize, entry: &SectionEntry, body_start: u64) -> Result<Section, Damage> {
+fn read_section(
+    index: &FileIndex,
+    position: usize,
+    entry: &SectionEntry,
+    body_start: u64,
+    names: &mut NameBudget,
+) -> Result<Section, Damage> {
     let kind = index.kinds.get(entry.kind_ref as usize).filter(|_| entry.kind_ref >= 1);
     let Some((KindName { namespace, kind }, version)) = kind.and_then(|kind| Some((kind.name?, kind.version))) else {
         return Err(Damage::new(format!("kind {} is not in the kind table", entry.kind_ref)));
     };
-    let name = |reference: u32| {
-        let string = index.strings.get(reference as usize).filter(|_| reference >= 1);
-        string.ok_or_else(|| Damage::new(format!("name {reference} is not in the string table")))
-    };
+    if namespace == 0 || kind == 0 {
+        return Err(Damage::new(format!("kind {} has no name", entry.kind_ref)));
+    }
+    let kind = SectionKind::from_names(
+        &names.name(&index.strings, namespace)?,
+        &names.name(&index.strings, kind)?,
+    );
     let tenant = match entry.tenant_ref {
         0 => String::new(),
-        reference => name(reference)?.clone(),
+        reference => names.name(&index.strings, reference)?,
     };
     let range = |extent: Option<Extent>| -> Result<Range<u64>, Damage> {
         let Some(Extent { offset, length }) = extent else {
@@ -148,7 +158,7 @@ fn read_section(index: &FileIndex, position: usize, entry: &SectionEntry, body_s
     let placement = entry.placement.unwrap_or_default();
     Ok(Section {
         index: position,
-        kind: SectionKind::from_names(name(namespace)?, name(kind)?),
+        kind,
         version,
         tenant,
         metadata: range(placement.metadata)?,

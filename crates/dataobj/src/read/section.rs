@@ -3,7 +3,7 @@
 use super::layout::Section;
 use crate::compression::Compression;
 use crate::error::{Damage, Error};
-use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
+use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS, NameBudget};
 use crate::proto::{self, ColumnEntry, ColumnPages, Extent, PageEntry, SectionTable, decode_framed};
 use crate::stats::{Physical, Stats};
 use std::ops::Range;
@@ -148,7 +148,7 @@ impl SectionMeta {
         let at = |damage: Damage, meta_offset: u64| {
             damage.at(Some(section.index), section.metadata.start.saturating_add(meta_offset))
         };
-        let expected = section.metadata.end - section.metadata.start;
+        let expected = section.metadata.end.saturating_sub(section.metadata.start);
         if metadata_region.len() as u64 != expected {
             let reason = format!(
                 "metadata region of {} bytes where the header says {expected}",
@@ -161,9 +161,21 @@ impl SectionMeta {
             .and_then(decode_framed)
             .map_err(|damage| at(damage, locator.offset))?;
 
+        // Lists of pages that overlapped would let a small region describe any number of pages.
+        let listed = table
+            .columns
+            .iter()
+            .fold(0u64, |sum, entry| sum.saturating_add(entry.pages_length));
+        if listed > expected {
+            let reason = format!("lists of pages of {listed} bytes in a metadata region of {expected}");
+            return Err(at(Damage::new(reason), locator.offset));
+        }
+        let mut names = NameBudget::new(metadata_region.len());
         let mut columns = Vec::with_capacity(table.columns.len());
         for entry in &table.columns {
-            let column = read_column(section, metadata_region, &table.strings, entry);
+            let column = read_column(section, metadata_region, entry, |reference| {
+                names.name(&table.strings, reference)
+            });
             columns.push(column.map_err(|damage| at(damage, entry.pages_offset))?);
         }
         Ok(SectionMeta {
@@ -229,13 +241,9 @@ fn part(region: &[u8], extent: Extent) -> Result<&[u8], Damage> {
 fn read_column(
     section: &Section,
     region: &[u8],
-    strings: &[String],
     entry: &ColumnEntry,
+    mut name: impl FnMut(u32) -> Result<String, Damage>,
 ) -> Result<ColumnMeta, Damage> {
-    let string = |reference: u32| {
-        let string = strings.get(reference as usize).cloned();
-        string.ok_or_else(|| Damage::new(format!("name {reference} is not in the section's string table")))
-    };
     let kind = entry.kind.unwrap_or_default();
     let physical = Physical::from_number(kind.physical);
     let extent = Extent {
@@ -267,8 +275,8 @@ fn read_column(
     Ok(ColumnMeta {
         section: section.index,
         physical,
-        logical: string(kind.logical)?,
-        tag: string(entry.tag)?,
+        logical: name(kind.logical)?,
+        tag: name(entry.tag)?,
         rows,
         values,
         compression: Compression::from_number(entry.compression),

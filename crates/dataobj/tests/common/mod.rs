@@ -1,6 +1,7 @@
 //! What the integration tests share: fixtures, and an object decoded into plain rows and into the JSON that describes it.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use arrow_array::{BinaryArray, Int64Array};
 use serde_json::{Value as Json, json};

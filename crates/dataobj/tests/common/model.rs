@@ -1,5 +1,7 @@
 //! Invented records for property tests, and objects written from them.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use timberline_dataobj::*;
