@@ -153,7 +153,7 @@ fn files_go_in_and_answers_come_out() {
     );
 
     let object = objects(&data).remove(0);
-    let (code, out, said) = run(&["inspect", object.to_str().unwrap(), "--pages", "--rows", "3"]);
+    let (code, out, said) = run(&["inspect", object.to_str().unwrap(), "--pages", "--rows", "30"]);
     assert_eq!(code, 0, "{said}");
     for word in [
         "streams",
