@@ -73,7 +73,7 @@ fn check_statistics(section: &DecodedSection) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn any_records(labels in labels(), records in records(), by_time in any::<bool>(), options in options()) {

@@ -10,7 +10,7 @@ use crate::level_fields::{json_level, logfmt_level};
 const SCANNED_BYTES: usize = 8 << 10;
 
 /// Names of labels, metadata and fields that hold a level.
-const LEVEL_NAMES: [&str; 15] = [
+const LEVEL_NAMES: [&str; 14] = [
     "level",
     "LEVEL",
     "Level",
@@ -25,8 +25,6 @@ const LEVEL_NAMES: [&str; 15] = [
     "severity_text",
     "Severity_Text",
     "SEVERITY_TEXT",
-    // What `log.level` becomes when the names of structured metadata are normalised.
-    "log_level",
 ];
 
 /// True if a label, a metadata pair or a field of this name holds a level.
@@ -37,7 +35,7 @@ pub(crate) fn is_level_name(name: &[u8]) -> bool {
 /// The level of an entry. `labels_level` is the value of the stream's level label, if it has one.
 pub(crate) fn detect<'a>(
     labels_level: Option<&'a str>,
-    metadata: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    metadata: &(impl Iterator<Item = (&'a str, &'a str)> + Clone),
     line: &[u8],
 ) -> &'a str {
     let metadata_level = || {
@@ -67,7 +65,7 @@ pub(crate) fn detect<'a>(
 
 /// The normal form of a level, in whatever case and abbreviation it is given.
 pub(crate) fn known_level(text: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&str, &str); 17] = [
+    const KNOWN: [(&str, &str); 16] = [
         ("trace", "trace"),
         ("trc", "trace"),
         ("debug", "debug"),
@@ -84,9 +82,8 @@ pub(crate) fn known_level(text: &[u8]) -> Option<&'static str> {
         ("crit", "critical"),
         ("fatal", "fatal"),
         ("unknown", "unknown"),
-        ("informational", "info"),
     ];
-    if !(3..=13).contains(&text.len()) {
+    if !(3..=11).contains(&text.len()) {
         return None;
     }
     KNOWN
@@ -136,7 +133,7 @@ mod tests {
 
     #[test]
     fn levels_of_lines() {
-        let f = |line: &str, want: &str| assert_eq!(detect(None, [].into_iter(), line.as_bytes()), want, "{line}");
+        let f = |line: &str, want: &str| assert_eq!(detect(None, &[].into_iter(), line.as_bytes()), want, "{line}");
         // Observed of Loki (http-api.md 3.6).
         f(r#"{"level":"WARNING","m":"An error"}"#, "warn");
         f(r#"{"a":{"b":{"level":"debug"}}}"#, "debug");
@@ -177,7 +174,7 @@ mod tests {
     fn labels_and_metadata_come_before_the_line() {
         let f = |label: Option<&'static str>, metadata: &[(&'static str, &'static str)], line: &str, want: &str| {
             assert_eq!(
-                detect(label, metadata.iter().copied(), line.as_bytes()),
+                detect(label, &metadata.iter().copied(), line.as_bytes()),
                 want,
                 "{label:?} {metadata:?} {line}"
             );

@@ -83,8 +83,8 @@ pub(crate) struct Counters {
     pub(crate) replayed_entries: AtomicU64,
     pub(crate) torn_bytes: AtomicU64,
     pub(crate) damaged_bytes: AtomicU64,
-    /// Entries and bytes by tenant and reason; locked only when something is refused.
-    discarded: Mutex<HashMap<(TenantId, &'static str), (u64, u64)>>,
+    /// By tenant and reason; locked only when something is refused.
+    discarded: Mutex<HashMap<(TenantId, &'static str), Discarded>>,
 }
 
 /// Adds to a counter.
@@ -99,23 +99,23 @@ impl Counters {
         }
         let mut discarded = self.discarded.lock();
         for rejection in rejected {
-            let (entries, bytes) = discarded.entry((tenant.clone(), rejection.reason)).or_default();
-            *entries += rejection.entries;
-            *bytes += rejection.bytes;
+            let reason = rejection.reason;
+            let none = || Discarded {
+                tenant: tenant.clone(),
+                reason,
+                entries: 0,
+                bytes: 0,
+            };
+            let counted = discarded.entry((tenant.clone(), reason)).or_insert_with(none);
+            counted.entries += rejection.entries;
+            counted.bytes += rejection.bytes;
         }
     }
 
     /// The counters; gauges are left at 0.
     pub(crate) fn read(&self) -> EngineStats {
         let get = |counter: &AtomicU64| counter.load(Relaxed);
-        let by_reason = self.discarded.lock();
-        let discarded = |((tenant, reason), (entries, bytes)): (&(TenantId, &'static str), &(u64, u64))| Discarded {
-            tenant: tenant.clone(),
-            reason,
-            entries: *entries,
-            bytes: *bytes,
-        };
-        let mut discarded: Vec<Discarded> = by_reason.iter().map(discarded).collect();
+        let mut discarded: Vec<Discarded> = self.discarded.lock().values().cloned().collect();
         discarded.sort_by(|a, b| (&a.tenant, a.reason).cmp(&(&b.tenant, b.reason)));
         EngineStats {
             entries: get(&self.entries),

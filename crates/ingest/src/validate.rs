@@ -239,7 +239,7 @@ impl Pairs {
             self.bounds.push((start, name_end, self.text.len()));
         }
         if limits.discover_log_levels && !has_level {
-            let level = detect(labels_level, entry.metadata(), entry.line);
+            let level = detect(labels_level, &entry.metadata(), entry.line);
             let start = self.text.len();
             self.text.push_str(DETECTED_LEVEL);
             self.text.push_str(level);

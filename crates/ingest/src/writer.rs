@@ -95,12 +95,14 @@ fn write_group(shared: &Shared, log: &mut Log, requests: Vec<Request>, group: &m
     add(&counters.fsyncs, 1);
     add(&counters.requests, requests.len() as u64);
     add(&counters.log_bytes, bytes);
-    {
-        let mut head = shared.head.lock();
-        for request in &requests {
-            let added = head.active.add(&request.tenant, &request.record[RECORD_HEADER_BYTES..]);
-            added.expect("bug: a record that was just encoded can't be decoded");
-        }
+    for request in &requests {
+        // Locked for one request at a time, so that readers get their turn in between.
+        let added = shared
+            .head
+            .lock()
+            .active
+            .add(&request.tenant, &request.record[RECORD_HEADER_BYTES..]);
+        added.expect("bug: a record that was just encoded can't be decoded");
     }
     for request in requests {
         answer(request, Ok(()));

@@ -107,7 +107,7 @@ type Seen = Option<(Vec<u8>, Vec<Option<Vec<u8>>>, bool)>;
 
 /// The line, the labels of these names, and whether there is an error.
 fn see(stages: &[Stage], wants: &Wants, line: &[u8], names: &[&str], prefiltered: bool) -> Seen {
-    let pipeline = Arc::new(Pipeline::compile(stages, wants).unwrap());
+    let pipeline = Arc::new(Pipeline::compile(stages, wants).expect("compiles"));
     let metadata: Vec<(&str, &[u8])> = [("b", &b"metadata"[..]), ("app", b"clash")]
         .into_iter()
         .filter(|(name, _)| {

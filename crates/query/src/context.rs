@@ -33,6 +33,17 @@ impl QueryContext {
             self.limits.max_series
         )))
     }
+
+    /// Refuses more points than the limit.
+    pub(crate) fn check_points(&self, count: usize) -> Result<(), QueryError> {
+        let limit = self.limits.max_result_points;
+        if count <= limit {
+            return Ok(());
+        }
+        Err(QueryError::Limit(format!(
+            "more than max_result_points={limit} points in a result: ask for fewer series, a shorter time range or a larger step"
+        )))
+    }
 }
 
 /// Gives each distinct value a small number, once per query; numbers travel in batches, values appear again in the answer.

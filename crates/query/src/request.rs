@@ -48,6 +48,8 @@ pub struct QueryLimits {
     pub max_entries: usize,
     /// Most evaluation times of a range query.
     pub max_points: i64,
+    /// Most points (series times evaluation times) of an expression or of one of its operands.
+    pub max_result_points: usize,
     /// Most bytes of lines that a query with `interval` may hold, since it has to see all lines in order.
     pub max_interval_bytes: usize,
     /// Most samples that a quantile or the rate of a counter may hold at once.
@@ -61,9 +63,10 @@ pub struct QueryLimits {
 impl Default for QueryLimits {
     fn default() -> Self {
         Self {
-            max_series: 500,
+            max_series: 10_000,
             max_entries: 50_000,
             max_points: 11_000,
+            max_result_points: 10_000_000,
             max_interval_bytes: 256 << 20,
             max_samples: 10_000_000,
             align_to_step: true,

@@ -56,17 +56,41 @@ impl HttpError {
     }
 }
 
+/// Marks an answer that is nobody's mistake but ours or the disk's, so that it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The handler panicked.
+    Panic,
+    /// Storage holds other bytes than were written.
+    Corrupt,
+}
+
+impl Fault {
+    /// The fault's name in metrics.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
+        let fault = self.text.starts_with("corrupt:").then_some(Fault::Corrupt);
         if self.status.is_server_error() {
             tracing::error!(status = self.status.as_u16(), error = %self.text, "request failed");
         }
-        (
+        let mut response = (
             self.status,
             [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
             self.text,
         )
-            .into_response()
+            .into_response();
+        if let Some(fault) = fault {
+            response.extensions_mut().insert(fault);
+        }
+        response
     }
 }
 

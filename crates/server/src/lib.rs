@@ -11,6 +11,28 @@
 //! * `limits`: how many queries run and how many pushed bytes are in flight.
 //!
 //! [`serve`] runs the server on a socket until it is told to stop; [`router`] is the same service without a socket.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+//! use std::sync::Arc;
+//! use timberline_ingest::{Engine, EngineOptions};
+//! use timberline_query::{QueryEngine, QueryLimits};
+//! use timberline_server::{AppState, ServerOptions, serve};
+//! use timberline_store::{Catalog, Store};
+//! use tokio::net::TcpListener;
+//!
+//! let data = tempfile::tempdir().unwrap();
+//! let store = Store::in_memory();
+//! let catalog = Catalog::open(store.clone()).await.unwrap();
+//! let engine = Engine::open(EngineOptions::new(data.path()), store, catalog).await.unwrap();
+//! let query = QueryEngine::new(Arc::new(engine.clone()), QueryLimits::default()).unwrap();
+//! let state = AppState::new(engine, query, ServerOptions::default());
+//!
+//! let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+//! let told_to_stop = async {};
+//! serve(listener, state, told_to_stop).await.unwrap();
+//! # });
+//! ```
 
 mod encode;
 mod endpoints;

@@ -63,21 +63,22 @@ struct Shared {
     query: QueryEngine,
     options: ServerOptions,
     metrics: Metrics,
-    gate: QueryGate,
-    budget: PushBudget,
+    gate: Arc<QueryGate>,
+    budget: Arc<PushBudget>,
     stopping: AtomicBool,
 }
 
 impl AppState {
     /// A server over a write path and a query engine that reads from it.
     pub fn new(engine: Engine, query: QueryEngine, options: ServerOptions) -> Self {
-        let metrics = Metrics::new(&engine);
         let gate = QueryGate::new(
             options.max_concurrent_queries,
             options.max_queued_queries,
             options.query_timeout,
         );
-        let budget = PushBudget::new(options.max_push_inflight_bytes);
+        let gate = Arc::new(gate);
+        let budget = Arc::new(PushBudget::new(options.max_push_inflight_bytes));
+        let metrics = Metrics::new(&engine, &gate, &budget);
         Self(Arc::new(Shared {
             engine,
             query,

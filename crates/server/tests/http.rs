@@ -255,11 +255,15 @@ async fn refusals() {
         (413, "request body too large: 301 bytes, limit: 300 bytes\n")
     );
 
+    // Who asks before sending is told before sending.
+    let asking = [JSON[0], ("content-length", "999"), ("expect", "100-continue")];
+    let reply = server.request_as_is("POST", PUSH, &asking, b"").await;
+    let text = "request body too large: 999 bytes, limit: 300 bytes\n";
+    assert_eq!((reply.status, reply.text().as_str()), (413, text));
+
     let metrics = server.get("/metrics").await.text();
-    assert!(
-        metrics.contains("timberline_push_bodies_refused_total{reason=\"request_body_too_large\"} 3"),
-        "{metrics}"
-    );
+    let counter = "timberline_push_bodies_refused_total{reason=\"request_body_too_large\"} 4";
+    assert!(metrics.contains(counter), "{metrics}");
     let reply = server.get("/loki/api/v1/push").await;
     assert_eq!(reply.status, 405);
 }
@@ -420,6 +424,14 @@ async fn a_client_that_leaves_takes_its_query_along() {
         (reply.status, reply.text().as_str()),
         (429, "too many outstanding requests")
     );
+    let metrics = server.get("/metrics").await.text();
+    for part in [
+        "timberline_queries_running 1",
+        "timberline_queries_waiting 0",
+        "timberline_queries_refused_total 1",
+    ] {
+        assert!(metrics.contains(part), "{part} is missing in\n{metrics}");
+    }
     drop(connection);
     assert_eq!(events.recv().await, Some("dropped"));
 }

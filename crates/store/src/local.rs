@@ -6,6 +6,7 @@
 
 use crate::Error;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ pub(crate) struct LocalFolder {
     root: PathBuf,
     next_staged: AtomicU64,
     replacing: Mutex<()>,
+    /// Folders whose names this process has brought to disk. One that merely exists may be another thread's, or a killed process's, that
+    /// did not get that far.
+    durable_folders: Mutex<HashSet<PathBuf>>,
 }
 
 impl LocalFolder {
@@ -35,10 +39,13 @@ impl LocalFolder {
         for left_over in fs::read_dir(&staging).map_err(failed)? {
             fs::remove_file(left_over.map_err(failed)?.path()).map_err(failed)?;
         }
+        let (next_staged, replacing) = (AtomicU64::new(0), Mutex::new(()));
+        let durable_folders = Mutex::new(HashSet::from([root.clone()]));
         Ok(Self {
             root,
-            next_staged: AtomicU64::new(0),
-            replacing: Mutex::new(()),
+            next_staged,
+            replacing,
+            durable_folders,
         })
     }
 
@@ -61,9 +68,23 @@ impl LocalFolder {
         drop(file);
         let path = self.root.join(key);
         let folder = path.parent().unwrap_or(&self.root);
-        create_dir_durable(folder)?;
+        self.make_folder(folder)?;
         fs::rename(staged, &path)?;
         sync_dir(folder)
+    }
+
+    /// Makes a folder below the root and its parents, each name on disk when this returns.
+    fn make_folder(&self, folder: &Path) -> std::io::Result<()> {
+        let mut durable = self.durable_folders.lock();
+        let mut missing: Vec<&Path> = folder.ancestors().take_while(|f| !durable.contains(*f)).collect();
+        while let Some(folder) = missing.pop() {
+            if !folder.is_dir() {
+                fs::create_dir(folder)?;
+            }
+            sync_dir(folder.parent().unwrap_or(&self.root))?;
+            durable.insert(folder.to_owned());
+        }
+        Ok(())
     }
 
     /// Writes the file if its content is still `expected` (`None`: absent). False if it is not.
@@ -90,7 +111,7 @@ impl LocalFolder {
     }
 }
 
-/// Makes a folder and its parents, each name on disk when this returns.
+/// Makes a folder and its parents if they are absent, each new name on disk when this returns.
 fn create_dir_durable(path: &Path) -> std::io::Result<()> {
     if path.is_dir() {
         return Ok(());

@@ -29,7 +29,7 @@ async fn a_log_cut_at_any_byte_keeps_the_entries_before_the_cut() {
             rows.iter().map(|row| row.timestamp_ns).collect::<Vec<_>>(),
             (0..kept as i64).collect::<Vec<_>>()
         );
-        let good = ends.iter().copied().filter(|end| *end <= cut).next_back();
+        let good = ends.iter().copied().rfind(|end| *end <= cut);
         let good = good.unwrap_or(if cut >= 16 { 16 } else { 0 });
         assert_eq!(
             (engine.stats().torn_bytes, engine.stats().damaged_bytes),

@@ -26,13 +26,10 @@ async fn check_full_log(rounds: usize, fail: fn(&Switches), mend: fn(&Switches))
         mend(&switches);
         push(&engine, &[("a", 2 + round as i64, "kept")]).await.unwrap();
     }
+    let (stats, count) = (engine.stats(), rounds as u64);
     assert_eq!(
-        (
-            engine.stats().log_failures,
-            engine.stats().unavailable,
-            engine.stats().fsyncs
-        ),
-        (2, 2, 2)
+        (stats.log_failures, stats.unavailable, stats.fsyncs),
+        (count, count, count)
     );
     engine.shutdown().await;
     let engine = open(plain(data.path())).await.unwrap();

@@ -6,3 +6,4 @@ mod cuts;
 mod failures;
 mod harness;
 mod ingestion;
+mod model;

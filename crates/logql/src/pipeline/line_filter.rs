@@ -2,6 +2,7 @@
 
 //! Line filters (logql.md 5).
 
+use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
@@ -10,6 +11,9 @@ use super::pattern::PatternTest;
 use crate::ast::{LineFilter, LineFilterOp, LineOperand};
 use crate::ip::IpRange;
 use crate::regexp::compile_regex;
+
+/// One row in this many, or fewer, are searched row by row instead of buffer-wise.
+const SPARSE: usize = 8;
 
 /// A compiled line filter.
 #[derive(Clone, Debug)]
@@ -24,6 +28,8 @@ enum Test {
     /// Every line matches.
     Always,
     Contains(Box<Finder<'static>>),
+    /// Several texts, searched at once.
+    ContainsAny(AhoCorasick),
     Regex(Regex),
     Pattern(PatternTest),
     Ip(IpRange),
@@ -33,14 +39,12 @@ impl LineMatcher {
     /// Compiles a filter. The error is the text after the name of the stage.
     pub(super) fn compile(filter: &LineFilter) -> Result<Self, String> {
         use LineFilterOp as Op;
-        let tests = filter
-            .alternatives
-            .iter()
-            .map(|operand| compile_test(filter.op, operand));
+        let operands = filter.alternatives.iter();
+        let tests: Result<_, String> = operands.map(|operand| compile_test(filter.op, operand)).collect();
         let negated = matches!(filter.op, Op::NotContains | Op::NotRegex | Op::NotPattern);
         Ok(Self {
             negated,
-            tests: tests.collect::<Result<_, _>>()?,
+            tests: search_at_once(tests?),
         })
     }
 
@@ -59,7 +63,10 @@ impl LineMatcher {
         match self.tests.as_slice() {
             [Test::Always] if self.negated => keep.clear(),
             [Test::Always] => {}
-            [Test::Contains(finder)] => filter_contains(finder, self.negated, bounds, data, keep),
+            // Where few rows are left, searching them one by one touches fewer bytes.
+            [Test::Contains(finder)] if keep.len() * SPARSE > offsets.len() => {
+                filter_contains(finder, self.negated, bounds, data, keep);
+            }
             _ => keep.retain(|&row| {
                 let (start, end) = bounds(row);
                 self.matches(&data[start..end])
@@ -78,6 +85,7 @@ impl Test {
         match self {
             Self::Always => true,
             Self::Contains(finder) => finder.find(line).is_some(),
+            Self::ContainsAny(searcher) => searcher.is_match(line),
             Self::Regex(regex) => regex.is_match(line),
             Self::Pattern(pattern) => pattern.matches(line),
             Self::Ip(range) => is_found_in(range, line),
@@ -101,6 +109,19 @@ fn compile_test(op: LineFilterOp, operand: &LineOperand) -> Result<Test, String>
             Ok(literal_of(text).map_or(Test::Regex(regex), |literal| contains(&literal)))
         }
         Op::Pattern | Op::NotPattern => Ok(Test::Pattern(PatternTest::compile(text)?)),
+    }
+}
+
+/// Joins tests for several texts into one.
+fn search_at_once(tests: Vec<Test>) -> Vec<Test> {
+    let needle = |test: &Test| match test {
+        Test::Contains(finder) => Some(finder.needle().to_vec()),
+        _ => None,
+    };
+    let needles: Option<Vec<Vec<u8>>> = tests.iter().map(needle).collect();
+    match needles.map(AhoCorasick::new) {
+        Some(Ok(searcher)) if tests.len() > 1 => vec![Test::ContainsAny(searcher)],
+        _ => tests,
     }
 }
 
@@ -266,17 +287,19 @@ mod tests {
         #[test]
         fn the_buffer_search_agrees_with_the_line_search(
             lines in prop::collection::vec("[ab]{0,6}", 0..20),
-            kept in prop::collection::vec(any::<bool>(), 20),
-            needle in "[ab]{0,3}",
+            share in 0..3u32,
+            kept in prop::collection::vec(0..3u32, 20),
+            needles in prop::collection::vec("[ab]{0,3}", 1..3),
             op in prop::sample::select(vec!["|=", "!=", "|~", "!~"]),
         ) {
-            let filter = matcher(op, &[&needle]);
+            let needles: Vec<&str> = needles.iter().map(String::as_str).collect();
+            let filter = matcher(op, &needles);
             let data: String = lines.concat();
             let mut offsets = vec![0i32];
             for line in &lines {
                 offsets.push(offsets[offsets.len() - 1] + line.len() as i32);
             }
-            let before: Vec<u32> = (0..lines.len() as u32).filter(|&row| kept[row as usize]).collect();
+            let before: Vec<u32> = (0..lines.len() as u32).filter(|&row| kept[row as usize] <= share).collect();
             let mut rows = before.clone();
             filter.filter(&offsets, data.as_bytes(), &mut rows);
             let want: Vec<u32> =

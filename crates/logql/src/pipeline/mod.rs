@@ -4,6 +4,11 @@
 //! allocates in steady state. Label sets leave as canonical bytes ([`Processed::labels_key`]), to be interned by the caller
 //! and read back with [`decode_labels_key`].
 //!
+//! Where the peer surprises, this is decided: regular expressions of label filters are anchored always (the peer drops the
+//! anchors of some); a line filter behind `decolorize` sees the line without colours (the peer filters first); `>=` of sizes
+//! includes the equal size (the peer excludes it); a `logfmt` key asked for under two names goes to both (the peer gives it
+//! to one). As in the peer, an entry that failed is still filtered by number, and an empty value is one that does not convert.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use timberline_logql::ast::{LabelFilter, MatchOp, Matcher, Stage};

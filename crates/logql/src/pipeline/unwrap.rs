@@ -46,15 +46,15 @@ impl CompiledUnwrap {
     pub fn value(&self, entry: &mut Processed<'_>) -> Option<f64> {
         let labels = &mut *entry.labels;
         let text = labels.get(self.label.as_bytes()).filter(|text| !text.is_empty())?;
-        let number = match self.convert(text) {
-            Ok(number) => number,
+        let (number, converts) = match self.convert(text) {
+            Ok(number) => (number, true),
             Err(_) => {
                 labels.fail_conversion(ErrorKind::SampleExtraction, self.label.as_bytes(), |text, details| {
                     if let Err(error) = self.convert(text) {
                         error.write(details);
                     }
                 });
-                0.0
+                (0.0, false)
             }
         };
         for filter in &self.filters {
@@ -62,7 +62,8 @@ impl CompiledUnwrap {
                 return None;
             }
         }
-        if !self.keep_label {
+        // A value that does not convert stays, so that the error shows it.
+        if converts && !self.keep_label {
             labels.remove(self.label.as_bytes());
         }
         Some(number)

@@ -96,11 +96,6 @@ async fn plan_range(
     steps: Steps,
     labels: SeriesLabels,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
-    if range.range_ns <= 0 {
-        return Err(QueryError::BadRequest(
-            "the range of a range aggregation must be longer than 0".into(),
-        ));
-    }
     if range.op == RangeOp::AbsentOverTime {
         let counted = plan_samples(
             planner,

@@ -4,6 +4,7 @@
 use super::sliding::Sliding;
 use super::state::{CellState, Window};
 use super::{Grid, RangeFunction};
+use crate::context::QueryContext;
 use crate::node::{column, schema};
 use crate::vector::points_schema;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array};
@@ -95,7 +96,12 @@ impl<S: CellState> Cells<S> {
     }
 
     /// Slides the windows over the cells of each series.
-    pub(super) fn into_points(self, grid: &Grid, function: RangeFunction) -> Result<RecordBatch> {
+    pub(super) fn into_points(
+        self,
+        grid: &Grid,
+        function: RangeFunction,
+        context: &QueryContext,
+    ) -> Result<RecordBatch> {
         let mut by_series: BTreeMap<u32, Vec<(i64, S)>> = BTreeMap::new();
         for (&(series, cell), state) in self.keys.iter().zip(self.states) {
             by_series.entry(series).or_default().push((cell, state));
@@ -115,6 +121,7 @@ impl<S: CellState> Cells<S> {
                 times.push(grid.time_ns(window));
                 values.push(value);
             });
+            context.check_points(values.len())?;
         }
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt32Array::from(numbers)),

@@ -103,7 +103,7 @@ impl RangeExec {
             }
             let batch: RecordBatch = match half {
                 Half::Partial => cells.into_states()?,
-                Half::Final => cells.into_points(&grid, function)?,
+                Half::Final => cells.into_points(&grid, function, &context)?,
             };
             Ok(batch)
         };

@@ -29,7 +29,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The grid for windows of `range_ns` (at least 1) that lie `offset_ns` before the evaluation times.
+    /// The grid for windows of `range_ns` (not negative; windows of no width hold nothing) that lie `offset_ns` before the evaluation times.
     pub(crate) fn new(steps: Steps, range_ns: i64, offset_ns: i64) -> Self {
         Self {
             steps,
@@ -77,7 +77,7 @@ impl Grid {
         let step = self.steps.step_ns as u64;
         let period = (distance / step) as i64;
         if self.rest_ns == 0 {
-            return Some(period);
+            return (self.whole_steps > 0).then_some(period);
         }
         let second = distance % step >= self.rest_ns as u64;
         if second && self.whole_steps == 0 {
@@ -105,7 +105,7 @@ mod tests {
         /// A sample is in the cells of a window exactly when its time is in the window.
         #[test]
         fn windows_are_whole_cells(
-            first in -50i64..50, step in 1i64..20, count in 1usize..8, range in 1i64..60, offset in -30i64..30, ts in -200i64..200,
+            first in -50i64..50, step in 1i64..20, count in 1usize..8, range in 0i64..60, offset in -30i64..30, ts in -200i64..200,
         ) {
             let grid = Grid::new(Steps { first_ns: first, step_ns: step, count }, range, offset);
             let span = grid.span();

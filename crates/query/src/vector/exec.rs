@@ -63,6 +63,7 @@ impl VectorExec {
             let inputs = futures::future::try_join_all(streams.into_iter().map(gather)).await?;
             let points = function.evaluate(inputs, &context)?;
             context.check_series(points.series.len())?;
+            context.check_points(points.series.iter().map(|s| s.1.len()).sum())?;
             points.into_batch()
         };
         Ok(Box::pin(RecordBatchStreamAdapter::new(

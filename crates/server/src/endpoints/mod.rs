@@ -17,7 +17,7 @@ mod series;
 mod services;
 
 use crate::AppState;
-use crate::error::HttpError;
+use crate::error::{Fault, HttpError};
 use crate::metrics::observe_request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -90,11 +90,10 @@ fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = message.unwrap_or("unknown"), "a handler panicked");
-    HttpError::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "internal error: the request's handler panicked, see the server's log",
-    )
-    .into_response()
+    let text = "internal error: the request's handler panicked, see the server's log";
+    let mut response = HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, text).into_response();
+    response.extensions_mut().insert(Fault::Panic);
+    response
 }
 
 #[cfg(test)]
@@ -116,6 +115,7 @@ mod tests {
             .layer(CatchPanicLayer::custom(answer_panic));
         let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.extensions().get(), Some(&Fault::Panic));
         let body = to_bytes(response.into_body(), 1000).await.unwrap();
         assert!(body.starts_with(b"internal error"), "{body:?}");
     }

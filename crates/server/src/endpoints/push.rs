@@ -40,6 +40,13 @@ async fn receive<'a>(
     let format = BodyFormat::from_headers(text(headers, &header::CONTENT_TYPE), encoding)?;
     let length = text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
     let share = state.budget().share(length, format.is_packed()).await;
+    let limit = state.options().max_push_bytes;
+    if headers.contains_key(header::EXPECT)
+        && let Some(bytes) = length.filter(|bytes| *bytes > limit)
+    {
+        // The sender asked first; it has sent nothing yet.
+        return Err(DecodeError::TooLarge { bytes, limit }.into());
+    }
     let body = read_in_time(state, body, length).await?;
     let batch = decode(body, format, state.options().max_push_unpacked_bytes).await?;
     Ok((batch, share))
@@ -93,21 +100,26 @@ async fn read_in_time(state: &AppState, body: Body, length: Option<usize>) -> Re
     read.unwrap_or(Err(Refusal::TooSlow))
 }
 
-/// Reads a body of at most `limit` bytes.
+/// Reads a body of at most `limit` bytes. Of a longer one, as much again is read and dropped: a sender that is still sending
+/// when the connection closes may never see the answer.
 async fn read_body(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, Refusal> {
     let told = length.unwrap_or(0);
-    if told > limit {
-        return Err(DecodeError::TooLarge { bytes: told, limit }.into());
-    }
-    let mut all = BytesMut::with_capacity(told);
+    let mut all = BytesMut::with_capacity(if told > limit { 0 } else { told });
+    let mut bytes = 0;
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Refusal::BrokenOff(error.to_string()))?;
-        let bytes = all.len() + chunk.len();
-        if bytes > limit {
-            return Err(DecodeError::TooLarge { bytes, limit }.into());
+        bytes += chunk.len();
+        if bytes > limit.saturating_mul(2) {
+            break;
         }
-        all.extend_from_slice(&chunk);
+        if bytes.max(told) <= limit {
+            all.extend_from_slice(&chunk);
+        }
+    }
+    let bytes = bytes.max(told);
+    if bytes > limit {
+        return Err(DecodeError::TooLarge { bytes, limit }.into());
     }
     Ok(all.freeze())
 }

@@ -1,7 +1,7 @@
 //! `/loki/api/v1/query` (http-api.md 5.1).
 
 use crate::AppState;
-use crate::encode::{Layout, json_response, write_answer};
+use crate::encode::{Layout, answer_response};
 use crate::error::HttpError;
 use crate::request::{Params, Tenant, direction, limit, now_ns, parse_time};
 use axum::extract::State;
@@ -16,7 +16,7 @@ pub(super) async fn handle(
 ) -> Result<Response, HttpError> {
     let request = request(&params, now_ns())?;
     let (answer, waited) = state.gate().run(state.query().instant(&tenant, request)).await?;
-    Ok(json_response(write_answer(&answer, Layout::Merged, waited)))
+    Ok(answer_response(answer, Layout::Merged, waited).await)
 }
 
 /// `limit` and `direction` mean nothing for metric queries, but must be right where they are given.

@@ -1,7 +1,7 @@
 //! `/loki/api/v1/query_range` (http-api.md 5.2).
 
 use crate::AppState;
-use crate::encode::{Layout, json_response, write_answer};
+use crate::encode::{Layout, answer_response};
 use crate::error::HttpError;
 use crate::request::{Params, Tenant, now_ns, range_request};
 use axum::extract::State;
@@ -22,7 +22,7 @@ pub(super) async fn handle(
     let request = range_request(&params, now_ns())?;
     let layout = layout(&headers, request.direction);
     let (answer, waited) = state.gate().run(state.query().range(&tenant, request)).await?;
-    Ok(json_response(write_answer(&answer, layout, waited)))
+    Ok(answer_response(answer, layout, waited).await)
 }
 
 fn layout(headers: &HeaderMap, direction: Direction) -> Layout {

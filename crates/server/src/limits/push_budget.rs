@@ -27,6 +27,11 @@ impl PushBudget {
         }
     }
 
+    /// Bytes of the budget that are in use now.
+    pub(crate) fn used_bytes(&self) -> usize {
+        (self.total - self.kibibytes.available_permits()) * KIB
+    }
+
     /// Waits for a share for a body of this length. A body larger than the whole budget gets all of it.
     pub(crate) async fn share(&self, length: Option<usize>, packed: bool) -> SemaphorePermit<'_> {
         let bytes = length

@@ -2,6 +2,7 @@
 
 use crate::error::HttpError;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -12,7 +13,24 @@ pub(crate) struct QueryGate {
     running: Semaphore,
     /// Places for all queries that run or wait.
     admitted: Semaphore,
+    max_running: usize,
+    max_admitted: usize,
     timeout: Duration,
+    refused: AtomicU64,
+    timed_out: AtomicU64,
+}
+
+/// What the gate shows to whoever watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueryGateStats {
+    /// Queries that run now.
+    pub(crate) running: usize,
+    /// Queries that wait for their turn now.
+    pub(crate) waiting: usize,
+    /// Queries refused because too many waited.
+    pub(crate) refused: u64,
+    /// Queries ended because they took too long.
+    pub(crate) timed_out: u64,
 }
 
 impl QueryGate {
@@ -23,7 +41,23 @@ impl QueryGate {
         Self {
             running: Semaphore::new(running),
             admitted: Semaphore::new(admitted),
+            max_running: running,
+            max_admitted: admitted,
             timeout,
+            refused: AtomicU64::new(0),
+            timed_out: AtomicU64::new(0),
+        }
+    }
+
+    /// The gate as it is now.
+    pub(crate) fn stats(&self) -> QueryGateStats {
+        let running = self.max_running - self.running.available_permits();
+        let admitted = self.max_admitted - self.admitted.available_permits();
+        QueryGateStats {
+            running,
+            waiting: admitted.saturating_sub(running),
+            refused: self.refused.load(Ordering::Relaxed),
+            timed_out: self.timed_out.load(Ordering::Relaxed),
         }
     }
 
@@ -33,6 +67,7 @@ impl QueryGate {
         HttpError: From<E>,
     {
         let Ok(_place) = self.admitted.try_acquire() else {
+            self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(HttpError::queue_full());
         };
         let work = async {
@@ -41,9 +76,10 @@ impl QueryGate {
             let waited = arrived.elapsed().as_secs_f64();
             Ok((query.await?, waited))
         };
-        timeout(self.timeout, work)
-            .await
-            .unwrap_or_else(|_| Err(HttpError::timed_out()))
+        timeout(self.timeout, work).await.unwrap_or_else(|_| {
+            self.timed_out.fetch_add(1, Ordering::Relaxed);
+            Err(HttpError::timed_out())
+        })
     }
 }
 
@@ -64,6 +100,15 @@ mod tests {
         assert_eq!(
             gate.run(ready(Ok::<_, HttpError>(3))).await.map(|r| r.0),
             Err(HttpError::queue_full())
+        );
+        assert_eq!(
+            gate.stats(),
+            QueryGateStats {
+                running: 1,
+                waiting: 1,
+                refused: 1,
+                timed_out: 0
+            }
         );
         // The client of the first leaves: its place is free at once.
         drop(first);

@@ -3,12 +3,16 @@
 //! Names start with `timberline_` and end in their unit; two keep the peer's names because dashboards and alerts ask for them.
 
 mod engine;
+mod limits;
 
 use crate::AppState;
+use crate::error::Fault;
+use crate::limits::{PushBudget, QueryGate};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use engine::EngineCollector;
+use limits::LimitsCollector;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -16,6 +20,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use std::sync::Arc;
 use std::time::Instant;
 use timberline_ingest::Engine;
 
@@ -34,6 +39,11 @@ struct ReasonLabels {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FaultLabels {
+    kind: &'static str,
+}
+
 /// All counters that the server itself keeps.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -43,11 +53,12 @@ pub(crate) struct Metrics {
     pushed_entries: Counter,
     pushed_bytes: Counter,
     refused_bodies: Family<ReasonLabels, Counter>,
+    faults: Family<FaultLabels, Counter>,
 }
 
 impl Metrics {
-    /// Counters at zero; those of `engine` are read whenever somebody looks.
-    pub(crate) fn new(engine: &Engine) -> Self {
+    /// Counters at zero; those of the others are read whenever somebody looks.
+    pub(crate) fn new(engine: &Engine, gate: &Arc<QueryGate>, budget: &Arc<PushBudget>) -> Self {
         let mut registry = Registry::default();
         let requests: Family<RequestLabels, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(request_buckets);
@@ -55,6 +66,7 @@ impl Metrics {
         let pushed_entries = Counter::default();
         let pushed_bytes = Counter::default();
         let refused_bodies = Family::<ReasonLabels, Counter>::default();
+        let faults = Family::<FaultLabels, Counter>::default();
 
         let server = registry.sub_registry_with_prefix("timberline");
         server.register_with_unit(
@@ -84,6 +96,15 @@ impl Metrics {
             "Push bodies that could not be read at all, by reason; if it grows, a sender speaks another format",
             refused_bodies.clone(),
         );
+        server.register(
+            "faults",
+            "Requests that met a panic or damaged storage; never normal, the log tells which",
+            faults.clone(),
+        );
+        registry.register_collector(Box::new(LimitsCollector {
+            gate: gate.clone(),
+            budget: budget.clone(),
+        }));
         registry.register_collector(Box::new(EngineCollector::new(engine.clone())));
         Self {
             registry,
@@ -92,6 +113,7 @@ impl Metrics {
             pushed_entries,
             pushed_bytes,
             refused_bodies,
+            faults,
         }
     }
 
@@ -138,6 +160,9 @@ pub(crate) async fn observe_request(State(state): State<AppState>, request: Requ
         .to_owned();
     let started = Instant::now();
     let response = next.run(request).await;
+    if let Some(fault) = response.extensions().get::<Fault>() {
+        metrics.faults.get_or_create(&FaultLabels { kind: fault.name() }).inc();
+    }
     let labels = RequestLabels {
         method,
         route,

@@ -43,8 +43,6 @@ impl ObjectMeta {
 pub(crate) struct Root {
     /// Number of commits so far.
     pub(crate) generation: u64,
-    /// Random name of the commit that wrote this root, by which a writer recognises its own work after a lost answer.
-    pub(crate) commit: String,
     /// Sequence number of the next object.
     pub(crate) next_sequence: u64,
     /// Per writer, the last segment of its log whose entries are all published.
@@ -154,7 +152,7 @@ pub(crate) fn new_table_key(tenant: &str, id: TableId, generation: u64) -> Strin
 }
 
 /// 64 random bits, in hexadecimal.
-pub(crate) fn random_name() -> String {
+fn random_name() -> String {
     // Each hasher state has fresh keys, seeded by the operating system.
     let random = std::collections::hash_map::RandomState::new().hash_one(std::process::id());
     format!("{random:016x}")

@@ -14,7 +14,7 @@
 //! The body of the root names the current version of each table:
 //!
 //! ```json
-//! {"generation":17, "commit":"5e0c...", "next_sequence":42,
+//! {"generation":17, "next_sequence":42,
 //!  "watermarks":{"local":8},
 //!  "tenants":{"fake":{"wide":null, "windows":{"2025-03-14T12Z":"catalog/tables/fake/2025-03-14T12Z/00000017-9f3c....json"}}},
 //!  "superseded":[{"key":"catalog/tables/fake/2025-03-14T12Z/00000016-....json", "at_ms":1741953600000}]}
@@ -41,9 +41,7 @@ pub use snapshot::CatalogSnapshot;
 use crate::source::TimeSpan;
 use crate::{Error, Store, TenantId, Versioned};
 use envelope::{seal, unseal};
-use files::{
-    ROOT_KEY, Root, Superseded, TABLES_FOLDER, Table, TableEntry, TableId, new_table_key, random_name, tables_of,
-};
+use files::{ROOT_KEY, Root, Superseded, TABLES_FOLDER, Table, TableEntry, TableId, new_table_key, tables_of};
 use futures::StreamExt;
 use parking_lot::RwLock;
 use snapshot::TableCache;
@@ -152,10 +150,9 @@ impl Catalog {
     /// again is harmless.
     pub async fn commit(&self, commit: Commit) -> Result<Arc<CatalogSnapshot>, Error> {
         let _turn = self.0.committing.lock().await;
-        let name = random_name();
         for _ in 0..MAX_ATTEMPTS {
             let current = self.0.current.read().clone();
-            let Some((root, expired)) = self.prepare(&current.snapshot, &commit, &name).await? else {
+            let Some((root, expired)) = self.prepare(&current.snapshot, &commit).await? else {
                 return Ok(current.snapshot);
             };
             let written = self
@@ -164,11 +161,8 @@ impl Catalog {
                 .replace(ROOT_KEY, current.root.as_ref(), seal(&root))
                 .await?;
             let Some(written) = written else {
-                let reloaded = self.reload().await?;
-                if reloaded.root.commit == name {
-                    // The store did what it was asked, but its first answer was lost and the repeated request failed.
-                    return Ok(reloaded);
-                }
+                // Where the store did what it was asked but its answer was lost, the next attempt finds nothing left to change.
+                self.reload().await?;
                 continue;
             };
             let snapshot = self.install(root, Some(written));
@@ -183,12 +177,7 @@ impl Catalog {
 
     /// Writes the tables of a commit. Returns the root that makes them current and the tables to delete after that; `None` if the
     /// commit changes nothing.
-    async fn prepare(
-        &self,
-        base: &CatalogSnapshot,
-        commit: &Commit,
-        name: &str,
-    ) -> Result<Option<(Root, Vec<String>)>, Error> {
+    async fn prepare(&self, base: &CatalogSnapshot, commit: &Commit) -> Result<Option<(Root, Vec<String>)>, Error> {
         let mut root = base.root.clone();
         let changed = change_tables(base, commit, &mut root.next_sequence).await?;
         let mut watermark_rises = false;
@@ -203,7 +192,6 @@ impl Catalog {
             return Ok(None);
         }
         root.generation += 1;
-        root.commit = name.to_owned();
         let now_ms = now_ms();
         let keep_ms = i64::try_from(self.0.options.keep_superseded.as_millis()).unwrap_or(i64::MAX);
         let (expired, kept): (Vec<_>, Vec<_>) = root
