@@ -78,9 +78,8 @@ impl LocalFolder {
         let mut durable = self.durable_folders.lock();
         let mut missing: Vec<&Path> = folder.ancestors().take_while(|f| !durable.contains(*f)).collect();
         while let Some(folder) = missing.pop() {
-            if !folder.is_dir() {
-                fs::create_dir(folder)?;
-            }
+            create_dir_durable(folder)?;
+            // Also where it existed: see `durable_folders`.
             sync_dir(folder.parent().unwrap_or(&self.root))?;
             durable.insert(folder.to_owned());
         }
