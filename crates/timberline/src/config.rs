@@ -26,6 +26,7 @@ pub(crate) struct Config {
     pub(crate) max_line_bytes: u64,
     pub(crate) max_streams_per_tenant: u64,
     pub(crate) max_entries_per_query: u64,
+    pub(crate) max_series_per_query: u64,
     pub(crate) max_concurrent_queries: u64,
     pub(crate) query_timeout: Duration,
 }
@@ -44,6 +45,7 @@ impl Default for Config {
             max_line_bytes: 1 << 20,
             max_streams_per_tenant: 200_000,
             max_entries_per_query: 50_000,
+            max_series_per_query: 10_000,
             max_concurrent_queries: 16,
             query_timeout: Duration::from_secs(60),
         }
@@ -155,6 +157,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         help: "Largest limit= that a log query may ask for",
         get: |c| c.max_entries_per_query.to_string(),
         set: |c, text| set(&mut c.max_entries_per_query, positive(parse_number(text))),
+    },
+    Setting {
+        name: "max_series_per_query",
+        flag: "max-series-per-query",
+        value_name: "N",
+        help: "Most series of a metric query, also before they are summed up or the largest are taken",
+        get: |c| c.max_series_per_query.to_string(),
+        set: |c, text| set(&mut c.max_series_per_query, positive(parse_number(text))),
     },
     Setting {
         name: "max_concurrent_queries",
@@ -350,9 +360,14 @@ pub(crate) fn reference() -> String {
     let mut text = String::from("| Flag | Environment | YAML | Default | |\n|---|---|---|---|---|\n");
     for s in SETTINGS {
         let (flag, variable, default) = (s.flag, s.variable(), (s.get)(&defaults));
+        let value = if s.value_name == "BOOL" {
+            String::new()
+        } else {
+            format!(" {}", s.value_name)
+        };
         text += &format!(
-            "| `--{flag} {}` | `{variable}` | `{}` | `{default}` | {} |\n",
-            s.value_name, s.name, s.help
+            "| `--{flag}{value}` | `{variable}` | `{}` | `{default}` | {} |\n",
+            s.name, s.help
         );
     }
     text

@@ -14,7 +14,9 @@ impl PlainTable {
     /// A table with these headings.
     pub(crate) fn new<T: Into<String>>(headings: impl IntoIterator<Item = T>) -> Self {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table
+            .load_preset(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(headings.into_iter().map(Into::into).collect::<Vec<String>>());
         for column in table.column_iter_mut() {
             column.set_padding((0, GAP));
@@ -57,6 +59,9 @@ mod tests {
         table.row(vec!["a".to_owned(), "10".to_owned()]);
         table.row(vec!["longer".to_owned(), String::new()]);
         table.align_right(1..2);
-        assert_eq!(table.to_string(), ["name    count", "a          10", "longer"].join("\n"));
+        assert_eq!(
+            table.to_string(),
+            ["name    count", "a          10", "longer"].join("\n")
+        );
     }
 }

@@ -72,6 +72,7 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     let engine = open_engine(config).await?;
     let limits = QueryLimits {
         max_entries: size(config.max_entries_per_query),
+        max_series: size(config.max_series_per_query),
         ..QueryLimits::default()
     };
     let query = QueryEngine::new(Arc::new(engine.clone()), limits)?;

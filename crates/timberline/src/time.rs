@@ -17,10 +17,14 @@ pub(crate) fn to_ns(time: Timestamp) -> i64 {
 
 /// Writes a time for people, with the zone's offset and as many decimals as it has.
 pub(crate) fn display(ns: i64, zone: &TimeZone) -> String {
-    match Timestamp::from_nanosecond(i128::from(ns)) {
-        Ok(time) if *zone == TimeZone::UTC => time.to_string(),
-        Ok(time) => time.display_with_offset(zone.to_offset(time)).to_string(),
-        Err(_) => ns.to_string(),
+    let Ok(time) = Timestamp::from_nanosecond(i128::from(ns)) else {
+        return ns.to_string();
+    };
+    let offset = zone.to_offset(time);
+    if offset.is_zero() {
+        time.to_string()
+    } else {
+        time.display_with_offset(offset).to_string()
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
     let engine = runtime
         .block_on(open(data))
         .with_context(|| format!("data folder {}", data.display()))?;
-    let query = QueryEngine::new(Arc::new(engine), QueryLimits::default())?;
+    let query = QueryEngine::new(Arc::new(engine), limits())?;
     let answer = match question.span {
         Span::Range {
             start_ns,
@@ -52,6 +52,15 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
         )),
     };
     Ok(converted(answer.map_err(failure)?.result))
+}
+
+/// The limits protect a server from those who ask; who asks here pays alone.
+fn limits() -> QueryLimits {
+    QueryLimits {
+        max_entries: usize::MAX,
+        max_series: usize::MAX,
+        ..QueryLimits::default()
+    }
 }
 
 async fn open(data: &Path) -> anyhow::Result<Engine> {

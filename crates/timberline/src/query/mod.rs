@@ -10,6 +10,7 @@ use crate::client;
 use crate::{Failure, time, units};
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use jiff::tz::TimeZone;
 use output::{Color, Form, Style};
@@ -51,7 +52,6 @@ pub(crate) fn command() -> Command {
         .arg(flag("utc", "", "Times in UTC instead of the local zone").num_args(0).action(ArgAction::SetTrue))
         .arg(
             flag("data", "DIR", "Read this data folder without a server")
-                .conflicts_with("url")
                 .value_parser(clap::value_parser!(PathBuf)),
         )
         .after_help(
@@ -101,6 +101,12 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     let utc = arguments.get_flag("utc");
     let zone = if utc { TimeZone::UTC } else { TimeZone::system() };
     let question = question(arguments, time::now_ns(), &zone).map_err(|why| Failure::usage(anyhow!(why)))?;
+    let url_given = arguments.value_source("url") == Some(ValueSource::CommandLine);
+    if url_given && arguments.contains_id("data") {
+        return Err(Failure::usage(anyhow!(
+            "--url and --data can't be used together: ask a server or a folder"
+        )));
+    }
     let answer = match arguments.get_one::<PathBuf>("data") {
         Some(folder) => local::ask(folder, arguments.get_one::<String>("tenant"), &question)?,
         None => remote::ask(

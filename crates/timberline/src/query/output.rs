@@ -111,10 +111,16 @@ fn plain_lines(streams: &[Stream], style: &Style, out: &mut impl Write, remarks:
             .filter(|(n, _)| !common.contains_key(*n))
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect();
-        let (when, own) = (time::display(ns, &style.zone), selector(&own));
+        // Enough for people; `push` sets lines of the same second apart by nanoseconds.
+        let when = time::display(ns - ns.rem_euclid(1_000_000), &style.zone);
+        let own = if own.is_empty() {
+            String::new()
+        } else {
+            selector(&own) + " "
+        };
         match style.color {
-            Color::Yes => write!(out, "\x1b[2m{when}\x1b[0m \x1b[{}m{own}\x1b[0m ", color_of(labels))?,
-            Color::No => write!(out, "{when} {own} ")?,
+            Color::Yes => write!(out, "\x1b[2m{when}\x1b[0m \x1b[{}m{own}\x1b[0m", color_of(labels))?,
+            Color::No => write!(out, "{when} {own}")?,
         }
         out.write_all(line)?;
         out.write_all(b"\n")?;
@@ -228,7 +234,7 @@ mod tests {
         assert!(
             shown(&lines(), Form::Default, Color::Yes, false)
                 .0
-                .contains("\x1b[0m three\n")
+                .contains("\x1b[0mthree\n")
         );
     }
 

@@ -55,6 +55,13 @@ fn answers_stay_whole_during_cuts() {
     });
     let lines = acknowledged.load(Ordering::SeqCst);
     assert_eq!((counted(&client), listed(&client)), (lines, lines));
+    client.flush();
+    let rows = decoder::read(&decoder::objects(data.path()));
+    assert_eq!(
+        rows.len() as u64,
+        lines,
+        "rows that the independent decoder finds in the objects"
+    );
     println!(
         "cuts: {} questions over {} lines during {} cuts",
         questions.into_inner(),

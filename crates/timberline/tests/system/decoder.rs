@@ -61,14 +61,23 @@ pub(crate) fn objects(folder: &Path) -> Vec<PathBuf> {
 pub(crate) fn read(objects: &[PathBuf]) -> Vec<Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let mut command = Command::new("python3");
-    command.args(["-B", "-c", SCRIPT]).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut python = command.spawn().expect("python3 is needed to run the independent decoder");
+    command
+        .args(["-B", "-c", SCRIPT])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut python = command
+        .spawn()
+        .expect("python3 is needed to run the independent decoder");
     let mut names = python.stdin.take().unwrap();
     let list: Vec<String> = objects.iter().map(|path| path.display().to_string()).collect();
     let writer = std::thread::spawn(move || names.write_all(list.join("\n").as_bytes()));
     let output = python.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
-    assert!(output.status.success(), "the independent decoder finds fault with an object");
+    assert!(
+        output.status.success(),
+        "the independent decoder finds fault with an object"
+    );
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -102,7 +111,10 @@ fn the_independent_decoder_finds_the_corpus() {
         let mut labels: BTreeMap<String, String> = serde_json::from_value(stream["labels"].clone()).unwrap();
         let entries = stream["entries"].as_array().unwrap();
         let of_stream = |row: &&Row| labels.iter().all(|(name, value)| row.labels.get(name) == Some(value));
-        let any = found.iter().filter(of_stream).find(|row| row.labels.len() <= labels.len() + 1);
+        let any = found
+            .iter()
+            .filter(of_stream)
+            .find(|row| row.labels.len() <= labels.len() + 1);
         let service = any.map(|row| row.labels["service_name"].clone()).unwrap_or_default();
         labels.entry("service_name".to_owned()).or_insert(service);
         for entry in entries {
@@ -117,8 +129,14 @@ fn the_independent_decoder_finds_the_corpus() {
     }
     let missing: Vec<&Row> = wanted.difference(&found).take(5).collect();
     let surplus: Vec<&Row> = found.difference(&wanted).take(5).collect();
-    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
-    println!("independent decoder: {} objects, {rows} rows, those of the corpus", objects.len());
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "missing: {missing:#?}\nsurplus: {surplus:#?}"
+    );
+    println!(
+        "independent decoder: {} objects, {rows} rows, those of the corpus",
+        objects.len()
+    );
 }
 
 fn metadata(value: &Value) -> BTreeMap<String, String> {

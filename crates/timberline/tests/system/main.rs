@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p timberline --test system crash` runs those of one module.
 
+#![expect(clippy::unwrap_used, reason = "a test that meets an error is to fail")]
+
 mod commands;
 mod conformance;
 mod crash;

@@ -101,9 +101,9 @@ impl Writer {
 
     /// The same for the rows of all data objects, from the first line on.
     pub(crate) fn check_rows(&self, rows: &[Row]) -> usize {
-        let mine = rows.iter().filter(|row| {
-            row.labels["job"] == self.job && row.labels["writer"] == self.number.to_string()
-        });
+        let mine = rows
+            .iter()
+            .filter(|row| row.labels["job"] == self.job && row.labels["writer"] == self.number.to_string());
         let mut found: Vec<u64> = mine.map(|row| number_of(&row.line)).collect();
         found.sort_unstable();
         self.check_found(&found, 0)
@@ -160,7 +160,11 @@ pub(crate) fn read_numbers(client: &Client, query: &str, start_ns: i64, end_ns: 
 }
 
 fn number_of(line: &str) -> u64 {
-    line.strip_prefix("n=").and_then(|l| l.split(' ').next()).unwrap().parse().unwrap()
+    line.strip_prefix("n=")
+        .and_then(|l| l.split(' ').next())
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// All numbered lines lie before this time.

@@ -25,10 +25,8 @@ fn the_start_says_what_runs_where() {
     );
     let client = server.client();
     assert_eq!(client.get("/ready", &[]).0, 200);
-    assert_eq!(
-        client.get_json("/loki/api/v1/status/buildinfo", &[])["version"],
-        env!("CARGO_PKG_VERSION")
-    );
+    let version = client.get_json("/loki/api/v1/status/buildinfo", &[])["version"].to_string();
+    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
     let (status, metrics) = client.get("/metrics", &[]);
     assert!(status == 200 && String::from_utf8_lossy(&metrics).contains("timberline_"));
     let (status, config) = client.get("/config", &[]);
