@@ -93,6 +93,14 @@ pub struct QueryStats {
     pub runs_skipped_by_time: u64,
     /// Runs skipped because enough newer (or older) lines were found already.
     pub runs_skipped_by_limit: u64,
+    /// Data objects whose metadata had to be read; it was cached for the others.
+    pub objects_opened: u64,
+    /// Column pages read from data objects.
+    pub pages_fetched: u64,
+    /// Their bytes as stored.
+    pub bytes_fetched: u64,
+    /// Bytes of those pages after decompression.
+    pub bytes_decompressed: u64,
     /// Rows whose stream and time were looked at.
     pub rows_scanned: u64,
     /// Rows of chosen streams in the time span.

@@ -2,12 +2,13 @@
 
 use crate::answer::QueryStats;
 use crate::{EntryLabels, QueryError, QueryLimits};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use timberline_logql::labels::LabelSet;
+use timberline_store::source::RowSource;
 
 /// Shared by the operators of one query.
 #[derive(Debug, Default)]
@@ -18,9 +19,23 @@ pub(crate) struct QueryContext {
     /// Label sets of log lines, by category.
     pub(crate) entry_labels: Table<Arc<EntryLabels>>,
     pub(crate) counters: Counters,
+    /// All sources that the query asked, to be asked in turn what was read from them.
+    pub(crate) sources: Mutex<Vec<Arc<dyn RowSource>>>,
 }
 
 impl QueryContext {
+    /// What the query cost so far.
+    pub(crate) fn stats(&self) -> QueryStats {
+        let mut stats = self.counters.stats();
+        for read in self.sources.lock().iter().map(|source| source.scan_stats()) {
+            stats.objects_opened += read.objects_opened;
+            stats.pages_fetched += read.pages_fetched;
+            stats.bytes_fetched += read.bytes_fetched;
+            stats.bytes_decompressed += read.bytes_decompressed;
+        }
+        stats
+    }
+
     /// Refuses more series than the limit.
     pub(crate) fn check_series(&self, count: usize) -> Result<(), QueryError> {
         if count <= self.limits.max_series {
@@ -106,7 +121,7 @@ macro_rules! counters {
 
         impl Counters {
             /// The figures so far.
-            pub(crate) fn stats(&self) -> QueryStats {
+            fn stats(&self) -> QueryStats {
                 QueryStats { $($name: self.$name.load(Relaxed),)* ..QueryStats::default() }
             }
         }

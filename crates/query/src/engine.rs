@@ -267,7 +267,7 @@ fn sorts(expr: &MetricExpr) -> bool {
 }
 
 fn answer(result: QueryResult, planner: &Planner<'_>, started: Instant) -> Answer {
-    let mut stats = planner.context.counters.stats();
+    let mut stats = planner.context.stats();
     stats.exec_seconds = started.elapsed().as_secs_f64();
     if let QueryResult::Streams(streams) = &result {
         stats.entries_returned = streams.iter().map(|s| s.entries.len() as u64).sum();

@@ -141,6 +141,7 @@ pub(crate) async fn select(
         if !chosen.is_empty() {
             count(&context.counters.sources, 1);
             count(&context.counters.head_sources, usize::from(!source.newest_first()));
+            context.sources.lock().push(source.clone());
             sources.push(SelectedSource::new(source, arrival, chosen));
         }
     }

@@ -193,6 +193,54 @@ fn check(text: &str) {
     }
 }
 
+/// Pruning that silently stops working changes no answer: so the counters are held.
+#[test]
+fn what_is_not_needed_is_not_read() {
+    let text: String = (0..100)
+        .map(|i| format!("{{app=\"{}\"}}\n {i} line {i}\n", ["a", "b", "c", "d"][i / 25]))
+        .collect();
+    let layout = Layout {
+        source_rows: 1000,
+        run_rows: 5,
+        sorted: true,
+        doubled: false,
+    };
+    let sources = Arc::new(Sources::new(&rows(&text), layout));
+    let engine = QueryEngine::new(
+        sources,
+        QueryLimits {
+            threads: 1,
+            ..QueryLimits::default()
+        },
+    )
+    .unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let f = |query: &str, parameters: &str, want: [u64; 6]| {
+        let stats = runtime.block_on(ask(&engine, query, parameters)).unwrap().stats;
+        let (skipped, limit) = (stats.runs_skipped_by_stream, stats.runs_skipped_by_limit);
+        let found = [
+            stats.runs,
+            skipped,
+            stats.runs_skipped_by_time,
+            limit,
+            stats.lines_processed,
+            stats.lines_decoded,
+        ];
+        assert_eq!(found, want, "{query} {parameters}");
+    };
+    // Runs, skipped by stream, by time, by limit; rows of chosen streams, lines decoded.
+    f(r#"{app="b"}"#, "lines 0 100 100 backward", [20, 15, 0, 0, 25, 25]);
+    f(r#"{app=~".+"}"#, "lines 30 40 100 backward", [20, 0, 18, 0, 10, 10]);
+    f(r#"{app=~".+"}"#, "lines 0 100 5 backward", [20, 0, 0, 19, 5, 5]);
+    f(r#"{app=~".+"}"#, "lines 0 100 7 forward", [20, 0, 0, 18, 10, 10]);
+    f(r#"count_over_time({app="d"}[100s])"#, "at 100", [20, 15, 0, 0, 25, 0]);
+    f(
+        r#"count_over_time({app="d"} |= "line" [100s])"#,
+        "at 100",
+        [20, 15, 0, 0, 25, 25],
+    );
+}
+
 #[test]
 fn lines() {
     check(include_str!("cases/lines.txt"));
