@@ -17,7 +17,6 @@ use crate::writer;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use timberline_store::{Catalog, RowSource, SourceCache, SourceProvider, Store, TenantId, TimeSpan, catalog_sources};
@@ -127,19 +126,25 @@ impl Engine {
 
     async fn try_open_read_only(options: EngineOptions, store: Store, catalog: Catalog) -> Result<Self, Error> {
         catalog.refresh().await?;
+        let for_replay = catalog.clone();
         let opening = tokio::task::spawn_blocking(move || -> Result<_, Error> {
             let wal_dir = options.data_dir.join("wal");
             let Some(writer_id) = read_writer_id(&wal_dir)? else {
-                return Ok(Shared::new(options, String::new(), store, catalog, 0, None));
+                return Ok((Shared::new(options, String::new(), store, for_replay, 0, None), 0));
             };
-            let published_up_to = catalog.snapshot().watermark(&writer_id).unwrap_or(0);
-            let shared = Shared::new(options, writer_id, store, catalog, published_up_to, None);
+            let published_up_to = for_replay.snapshot().watermark(&writer_id).unwrap_or(0);
+            let shared = Shared::new(options, writer_id, store, for_replay, published_up_to, None);
             replay(&shared, &wal_dir, published_up_to, Access::Reader)?;
-            Ok(shared)
+            Ok((shared, published_up_to))
         });
-        let shared = Arc::new(opening.await.map_err(|_| Error::Stopped)??);
+        let (shared, published_up_to) = opening.await.map_err(|_| Error::Stopped)??;
+        // Segments are deleted after the commit that publishes them: if there was none, no segment was missed.
+        let published_now = catalog.refresh().await?.watermark(&shared.writer_id).unwrap_or(0);
+        if published_now != published_up_to {
+            return Err(Error::MissingSegment(format!("{published_now}")));
+        }
         shared.close();
-        Ok(Self::new(shared, None, None))
+        Ok(Self::new(Arc::new(shared), None, None))
     }
 
     fn new(
@@ -326,11 +331,6 @@ impl Engine {
             .sum();
         stats.frozen_segments = head.frozen.len() as u64;
         stats
-    }
-
-    /// The data directory.
-    pub fn data_dir(&self) -> PathBuf {
-        self.0.shared.options.data_dir.clone()
     }
 
     /// Tells how far publishing got.

@@ -113,3 +113,42 @@ async fn rows_of_many_blocks_and_streams_survive_a_cut() {
     assert_eq!(before, sorted().await);
     engine.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn other_processes_that_only_read_see_each_entry_once_during_cuts() {
+    let data = tempfile::tempdir().unwrap();
+    let mut options = plain(data.path());
+    options.head_max_bytes = 2 << 10;
+    let engine = open(options).await.unwrap();
+    let acknowledged = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let pushing = {
+        let (engine, acknowledged) = (engine.clone(), acknowledged.clone());
+        tokio::spawn(async move {
+            for number in 0..300 {
+                let line = format!("{number:06}");
+                engine
+                    .push(&TenantId::single(), batch([("a", number, line.as_str())]))
+                    .await
+                    .unwrap();
+                acknowledged.store(number as usize + 1, std::sync::atomic::Ordering::SeqCst);
+            }
+        })
+    };
+    let mut reads = 0;
+    while !pushing.is_finished() || reads == 0 {
+        let before = acknowledged.load(std::sync::atomic::Ordering::SeqCst);
+        let store = timberline_store::Store::open_local_read_only(&data.path().join("store")).unwrap();
+        let catalog = timberline_store::Catalog::open_read_only(store.clone()).await.unwrap();
+        let reader = crate::Engine::open_read_only(plain(data.path()), store, catalog)
+            .await
+            .unwrap();
+        let lines = read_lines(&reader).await;
+        assert!(lines.len() >= before, "{} of {before}", lines.len());
+        let want: Vec<String> = (0..lines.len()).map(|number| format!("{number:06}")).collect();
+        assert_eq!(lines, want);
+        reads += 1;
+    }
+    pushing.await.unwrap();
+    println!("{reads} reads, {} objects", engine.stats().flushes);
+    engine.shutdown().await;
+}
