@@ -175,6 +175,7 @@ fn check(text: &str) {
         let limits = QueryLimits {
             threads,
             max_series: 5,
+            max_result_points: 1000,
             max_entries: 1000,
             ..QueryLimits::default()
         };
