@@ -33,7 +33,7 @@ Examples:
   timberline push /var/log/dpkg.log --label job=dpkg           send a file to it
   timberline query '{job=\"dpkg\"} |= \"install\"' --since 30d     ask it
   timberline query 'sum(count_over_time({job=\"dpkg\"}[1h]))' --since 30d --step 1h
-  timberline inspect ./timberline-data/...                     look into a data object";
+  timberline inspect timberline-data/store/dataobj/objects/*/* look into data objects";
 
 fn program() -> Command {
     Command::new("timberline")

@@ -9,19 +9,20 @@ use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use object::Object;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Describes `timberline inspect`.
 pub(crate) fn command() -> Command {
     Command::new("inspect")
-        .about("Show the sections, columns and pages of a data object")
+        .about("Show the sections, columns and pages of data objects")
         .arg(
-            Arg::new("object")
+            Arg::new("objects")
                 .value_name("OBJECT")
                 .required(true)
+                .num_args(1..)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("File of a data object"),
+                .help("Files of data objects"),
         )
         .arg(
             Arg::new("pages")
@@ -40,7 +41,7 @@ pub(crate) fn command() -> Command {
             Arg::new("json")
                 .long("json")
                 .action(ArgAction::SetTrue)
-                .help("JSON, always with all pages"),
+                .help("JSON, one document for each object, always with all pages"),
         )
         .after_help(
             "\
@@ -58,35 +59,56 @@ Examples:
 
 /// Does `timberline inspect`.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
-    let empty = PathBuf::new();
-    let path = arguments.get_one::<PathBuf>("object").unwrap_or(&empty);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for (number, path) in arguments
+        .get_many::<PathBuf>("objects")
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let shown = show(path, arguments, number > 0, &mut out);
+        // What came before is worth seeing even if this one is damaged.
+        let flushed = out.flush();
+        match shown.and_then(|()| Ok(flushed?)) {
+            // The reader, `head` perhaps, has seen enough.
+            Err(failure) if is_broken_pipe(&failure) => break,
+            other => other?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(path: &Path, arguments: &ArgMatches, apart: bool, out: &mut impl Write) -> Result<(), Failure> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path)
         .with_context(|| name.clone())
         .map_err(Failure::usage)?;
     let object = Object::parse(&bytes)
-        .map_err(|error| error.in_object(&name))
+        .map_err(|e| e.in_object(&name))
         .with_context(|| name.clone())?;
     let most_rows = arguments.get_one::<u64>("rows").copied().unwrap_or(0);
     let rows = object
         .sections
         .iter()
-        .map(|section| rows::first(&bytes, section, most_rows))
-        .collect::<Result<Vec<_>, _>>();
+        .map(|section| rows::first(&bytes, section, most_rows));
     let rows = rows
-        .map_err(|error| error.in_object(&name))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| e.in_object(&name))
         .with_context(|| name.clone())?;
-
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let written = if arguments.get_flag("json") {
-        writeln!(out, "{:#}", report::json(&object, &rows))
-    } else {
-        report::text(&mut out, &name, &object, &rows, arguments.get_flag("pages"))
-    };
-    match written.and_then(|()| out.flush()) {
-        // The reader, `head` perhaps, has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(error.into()),
-        Ok(()) => Ok(ExitCode::SUCCESS),
+    if arguments.get_flag("json") {
+        writeln!(out, "{:#}", report::json(&object, &rows))?;
+        return Ok(());
     }
+    if apart {
+        writeln!(out)?;
+    }
+    report::text(out, &name, &object, &rows, arguments.get_flag("pages"))?;
+    Ok(())
+}
+
+fn is_broken_pipe(failure: &Failure) -> bool {
+    failure
+        .error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
