@@ -89,9 +89,13 @@ impl Engine {
         storage: Box<dyn LogStorage>,
     ) -> Result<Self, Error> {
         let opening = tokio::task::spawn_blocking(move || -> Result<_, Error> {
+            let mut options = options;
+            let lock = match options.lock.take() {
+                Some(lock) => lock,
+                None => DirectoryLock::acquire(&options.data_dir)?,
+            };
             let wal_dir = options.data_dir.join("wal");
             fs::create_dir_all(&wal_dir).map_err(|e| Error::io("create", &wal_dir, e))?;
-            let lock = DirectoryLock::acquire(&options.data_dir)?;
             let writer_id = writer_id(&wal_dir)?;
             let published_up_to = catalog.snapshot().watermark(&writer_id).unwrap_or(0);
             delete_segments_up_to(&wal_dir, published_up_to)?;

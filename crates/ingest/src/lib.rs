@@ -58,3 +58,4 @@ pub use limits::Limits;
 pub use options::EngineOptions;
 pub use stats::{Discarded, EngineStats};
 pub use validate::Rejection;
+pub use wal::DirectoryLock;

@@ -1,6 +1,7 @@
 //! How the write path is set up.
 
 use crate::limits::Limits;
+use crate::wal::DirectoryLock;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use std::time::Duration;
 pub struct EngineOptions {
     /// Data directory; the log lies in `wal/` below it, beside a file `lock`.
     pub data_dir: PathBuf,
+    /// The lock of the data directory, if the caller took it already; else opening the engine takes it.
+    pub lock: Option<DirectoryLock>,
     /// Limits of every tenant.
     pub limits: Limits,
     /// The head is cut into a data object when its rows take this much memory.
@@ -31,6 +34,7 @@ impl EngineOptions {
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
+            lock: None,
             limits: Limits::default(),
             head_max_bytes: 64 << 20,
             head_max_age: Duration::from_secs(3600),

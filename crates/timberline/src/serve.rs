@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use timberline_ingest::{Engine, EngineOptions, Limits};
+use timberline_ingest::{DirectoryLock, Engine, EngineOptions, Limits};
 use timberline_query::{QueryEngine, QueryLimits};
 use timberline_server::{AppState, ServerOptions};
 use timberline_store::{Catalog, Store};
@@ -68,7 +68,6 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     let listener = listener.with_context(|| format!("listening on {}", config.http))?;
     let address = listener.local_addr()?;
 
-    let _claim = folder::claim(&config.data)?;
     let engine = open_engine(config).await?;
     let limits = QueryLimits {
         max_entries: size(config.max_entries_per_query),
@@ -100,6 +99,8 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
 
 async fn open_engine(config: &Config) -> anyhow::Result<Engine> {
     let folder = || format!("data folder {}", config.data.display());
+    // Opening the store removes unfinished files, so a second server must be turned away first.
+    let lock = DirectoryLock::acquire(&config.data).with_context(folder)?;
     let store = Store::open_local(&folder::objects(&config.data)).with_context(folder)?;
     let catalog = Catalog::open(store.clone()).await.with_context(folder)?;
     let limits = Limits {
@@ -113,6 +114,7 @@ async fn open_engine(config: &Config) -> anyhow::Result<Engine> {
         head_max_age: config.head_max_age,
         max_unflushed_bytes: size(config.max_unflushed_bytes),
         max_request_bytes: size(config.max_request_bytes),
+        lock: Some(lock),
         ..EngineOptions::new(&config.data)
     };
     Engine::open(options, store, catalog).await.with_context(folder)

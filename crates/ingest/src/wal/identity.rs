@@ -7,21 +7,29 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
-/// Held while a process may write to a data directory; released when dropped, also by a crash.
-#[derive(Debug)]
-pub(crate) struct DirectoryLock {
-    _file: File,
+/// Held while a process may write to a data directory; released when its last clone is dropped, also by a crash.
+///
+/// Whoever opens a store in the same directory takes it first, since opening a store removes what a crash left unfinished,
+/// and hands it on in [`EngineOptions::lock`](crate::EngineOptions::lock).
+#[derive(Clone, Debug)]
+pub struct DirectoryLock {
+    _file: Arc<File>,
 }
 
 impl DirectoryLock {
-    /// Locks `<data_dir>/lock`.
-    pub(crate) fn acquire(data_dir: &Path) -> Result<Self, Error> {
+    /// Locks `<data_dir>/lock`; makes the directory if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process holds it.
+    pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(data_dir).map_err(|e| Error::io("create", data_dir, e))?;
         let path = data_dir.join("lock");
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = open.map_err(|e| Error::io("open", &path, e))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { _file: Arc::new(file) }),
             Err(TryLockError::WouldBlock) => Err(Error::Locked(data_dir.display().to_string())),
             Err(TryLockError::Error(e)) => Err(Error::io("lock", &path, e)),
         }

@@ -18,7 +18,8 @@ mod log;
 mod replay;
 
 pub(crate) use file::{DiskStorage, LogFile, LogStorage};
-pub(crate) use identity::{DirectoryLock, read_writer_id, writer_id};
+pub use identity::DirectoryLock;
+pub(crate) use identity::{read_writer_id, writer_id};
 pub(crate) use log::Log;
 pub(crate) use replay::{delete_segments_up_to, list_segments, read_segment, repair};
 
