@@ -44,7 +44,7 @@ fn kill_at_any_moment_loses_and_doubles_nothing() {
         flushed_rounds += u64::from(flushing);
         let starts: Vec<u64> = writers.iter().map(|w| w.next).collect();
         let server = Server::start(data.path(), &flags);
-        let alive = Duration::from_millis(random.random_range(20..500));
+        let alive = Duration::from_millis(random.random_range(0..400));
         load_and_kill(server, &mut writers, alive, flushing);
 
         // Right after a cut there is no segment to append to.
