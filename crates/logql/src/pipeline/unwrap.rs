@@ -133,7 +133,7 @@ mod tests {
     fn failures_give_zero_and_can_be_filtered() {
         let failed = value(&unwrap_of(Conversion::Number, vec![]), false, "x=b").unwrap();
         let details = r#"strconv.ParseFloat: parsing \"b\": invalid syntax"#;
-        let want = format!(r#"{{__error__="SampleExtractionErr", __error_details__="{details}"}}"#);
+        let want = format!(r#"{{__error__="SampleExtractionErr", __error_details__="{details}", x="b"}}"#);
         assert_eq!(failed, (0.0, want));
         let clean = LabelFilter::Match(matcher("__error__", "=", ""));
         assert_eq!(value(&unwrap_of(Conversion::Number, vec![clean]), false, "x=b"), None);
