@@ -125,6 +125,26 @@ fn json_bodies() {
             (&[], &[]),
         ],
     );
+    // The older form, with its members in any order, beside the present one.
+    f(
+        r#"{"streams":[
+            {"labels":"{a=\"1\", b=\"2\"}","entries":[{"ts":"2023-11-14T22:13:20.000000001Z","line":"a"},null,{"line":"b","x":1,"ts":"2023-11-14T23:13:20+01:00"}]},
+            {"entries":[{"ts":"1970-01-01T00:00:00Z"}],"labels":"{c=\"3\"}"},
+            {"labels":{"d":"4"},"stream":{"e":"5"},"values":[["1","c"]]},
+            {"stream":{"e":"5"},"labels":"{f=\"6\"}","entries":null}]}"#,
+        &[
+            (
+                &[("a", "1"), ("b", "2")],
+                &[
+                    (1_700_000_000_000_000_001, b"a", &[]),
+                    (1_700_000_000_000_000_000, b"b", &[]),
+                ],
+            ),
+            (&[("c", "3")], &[(0, b"", &[])]),
+            (&[("e", "5")], &[(1, b"c", &[])]),
+            (&[("e", "5")], &[]),
+        ],
+    );
     f(r#"{"streams":[]}"#, &[]);
     f(r#"{"streams":null}"#, &[]);
     f(" {} \n", &[]);
@@ -155,12 +175,12 @@ fn json_refusals() {
     };
     f(
         entry(r#"[2,"x"]"#),
-        "a string was expected, a number was found at byte 53",
+        "timestamp must be a string of decimal nanoseconds, a number was found at byte 53",
     );
     f(entry(r#"["2"]"#), "entry without a line");
     f(entry(r#"[]"#), "entry without a timestamp");
-    f(entry(r#"["2",7]"#), "a string was expected, a number was found");
-    f(entry(r#"["2",null]"#), "a string was expected, null was found");
+    f(entry(r#"["2",7]"#), "line must be a string, a number was found");
+    f(entry(r#"["2",null]"#), "line must be a string, null was found");
     f(
         entry(r#"["2.5","x"]"#),
         r#"timestamp "2.5" is not a decimal number of nanoseconds"#,
@@ -187,6 +207,25 @@ fn json_refusals() {
     );
     f(entry(r#"["2","x","k"]"#), "an object was expected, a string was found");
     f(entry(r#"{"ts":"2"}"#), "an array was expected, an object was found");
+    let old_entry = |entry: &str| {
+        json(&format!(
+            r#"{{"streams":[{{"labels":"{{a=\"1\"}}","entries":[{entry}]}}]}}"#
+        ))
+    };
+    f(old_entry(r#"{"line":"x"}"#), r#"entry without a "ts""#);
+    f(
+        old_entry(r#"{"ts":5,"line":"x"}"#),
+        r#""ts" must be a string with a time of RFC 3339, a number was found"#,
+    );
+    f(
+        old_entry(r#"{"ts":"5","line":"x"}"#),
+        r#""ts" "5" is not a time of RFC 3339"#,
+    );
+    f(
+        old_entry(r#"{"ts":"9999-01-01T00:00:00Z","line":"x"}"#),
+        r#""ts" "9999-01-01T00:00:00Z" is not a time of RFC 3339 between 1677 and 2262"#,
+    );
+    f(old_entry(r#"["1","x"]"#), "an object was expected, an array was found");
     f(
         stream(r#"{"a-b":"1"}"#),
         r#"couldn't parse labels: label name "a-b" is invalid at byte 1"#,
