@@ -173,6 +173,54 @@ async fn each_limit_refuses_what_is_one_beyond_it() {
 }
 
 #[tokio::test]
+async fn a_refusal_quotes_only_the_beginning_of_what_is_long() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = open(EngineOptions::new(data.path())).await.unwrap();
+    let long = "x".repeat(5_000);
+    let huge = long.repeat(20);
+    type Case<'a> = (crate::StreamLabels, &'a str, &'a [(&'a str, &'a str)], &'a str);
+    let full = || {
+        (0..60)
+            .map(|i| label(&format!("l{i}"), &long[..4_000]))
+            .collect::<Vec<_>>()
+    };
+    let unreadable = crate::StreamLabels::Unreadable {
+        text: huge.clone(),
+        error: huge.clone(),
+    };
+    let underscores = "_".repeat(50_000);
+    let cases: [Case<'_>; 7] = [
+        (unreadable, "", &[], "with error: xxx"),
+        (vec![label("a", &huge)].into(), "", &[], "has label value too long"),
+        (vec![label(&huge, "a")].into(), "", &[], "has label name too long"),
+        (
+            vec![label(&huge, "a"), label(&huge, "b")].into(),
+            "",
+            &[],
+            "has duplicate label name",
+        ),
+        (full().into(), "", &[("", "v")], "with the unusable name ''"),
+        (
+            vec![label("a", "1")].into(),
+            "",
+            &[(&underscores, "v")],
+            "with the unusable name '___",
+        ),
+        (full().into(), "", &[("k", &huge)], "has structured metadata too large"),
+    ];
+    for (labels, line, metadata, want) in cases {
+        let mut batch = PushBatch::new();
+        batch.begin_stream(labels);
+        batch.push_entry(1, line.as_bytes(), metadata.iter().copied());
+        let outcome = engine.push(&TenantId::single(), batch).await.unwrap();
+        let message = &outcome.rejected[0].message;
+        assert!(message.contains(want), "{message} should contain {want}");
+        assert!(message.len() < 3_000, "{want}: {} bytes", message.len());
+    }
+    engine.shutdown().await;
+}
+
+#[tokio::test]
 async fn good_entries_of_a_bad_request_are_kept_and_the_bad_ones_counted() {
     let data = tempfile::tempdir().unwrap();
     let mut options = plain(data.path());

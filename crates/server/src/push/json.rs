@@ -126,7 +126,8 @@ impl Decoder {
             let name = lossy(key);
             if let Some(offset) = illegal_byte(&name) {
                 return Err(DecodeError::Labels(format!(
-                    "label name {name:?} is invalid at byte {offset}"
+                    "label name {:?} is invalid at byte {offset}",
+                    shown(&name)
                 )));
             }
             let value = match reader.kind()? {
@@ -138,7 +139,8 @@ impl Decoder {
                 }
                 kind @ (Kind::Object | Kind::Array) => {
                     return Err(DecodeError::Labels(format!(
-                        "label {name:?} must be a string, {} was found",
+                        "label {:?} must be a string, {} was found",
+                        shown(&name),
                         kind.name()
                     )));
                 }
@@ -247,7 +249,7 @@ fn rfc3339(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, De
     let time = text.parse::<jiff::Timestamp>().ok();
     time.and_then(|time| i64::try_from(time.as_nanosecond()).ok())
         .ok_or_else(|| {
-            let shown: String = text.chars().take(40).collect();
+            let shown = shown(&text);
             reader
                 .error(format!(
                     "\"ts\" {shown:?} is not a time of RFC 3339 between 1677 and 2262"
@@ -260,7 +262,7 @@ fn timestamp(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, 
     expect_string(reader, "timestamp", "a string of decimal nanoseconds")?;
     let text = lossy(reader.string(scratch)?);
     text.parse().map_err(|_| {
-        let shown: String = text.chars().take(40).collect();
+        let shown = shown(&text);
         reader
             .error(format!("timestamp {shown:?} is not a decimal number of nanoseconds"))
             .into()
@@ -281,15 +283,23 @@ fn read_metadata(
             Kind::String => metadata.push(name, reader.string(value)?),
             Kind::Null => reader.skip_value()?,
             other => {
-                let name = lossy(name);
                 return Err(reader.error(format!(
-                    "metadata {name:?} must be a string, {} was found",
+                    "metadata {:?} must be a string, {} was found",
+                    shown(&lossy(name)),
                     other.name()
                 )));
             }
         }
     }
     Ok(())
+}
+
+/// As much of a text as an error shows: a sender's mistake must not come back to it in megabytes.
+fn shown(text: &str) -> &str {
+    const MOST_CHARACTERS: usize = 100;
+    text.char_indices()
+        .nth(MOST_CHARACTERS)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// The first byte that a label name must not have there; 0 for the empty name.
