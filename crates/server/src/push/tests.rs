@@ -207,6 +207,16 @@ fn json_refusals() {
     );
     f(entry(r#"["2","x","k"]"#), "an object was expected, a string was found");
     f(entry(r#"{"ts":"2"}"#), "an array was expected, an object was found");
+    let long = "-".repeat(100_000);
+    for refused in [
+        stream(&format!(r#"{{"{long}":"1"}}"#)),
+        stream(&format!(r#"{{"a{long}":["1"]}}"#)),
+        entry(&format!(r#"["{long}","x"]"#)),
+        entry(&format!(r#"["2","x",{{"{long}":7}}]"#)),
+    ] {
+        let text = refused.unwrap_err().to_string();
+        assert!(text.len() < 300, "{} bytes", text.len());
+    }
     let old_entry = |entry: &str| {
         json(&format!(
             r#"{{"streams":[{{"labels":"{{a=\"1\"}}","entries":[{entry}]}}]}}"#
@@ -346,6 +356,8 @@ fn every_packing_of_both_formats() {
     f("application/json", "", json.to_vec(), &json_batch);
     f("Application/JSON; charset=utf-8", "", json.to_vec(), &json_batch);
     f("application/json", "gzip", gzip(json), &json_batch);
+    f("application/json", "GZIP", gzip(json), &json_batch);
+    f("application/json", "x-gzip", gzip(json), &json_batch);
     f(
         "application/json",
         "gzip",
@@ -374,6 +386,25 @@ fn headers_that_are_refused() {
         Some("br"),
         "Content-Encoding \"br\" not supported",
     );
+}
+
+#[test]
+fn bodies_that_contradict_their_headers_name_the_missing_one() {
+    let text = br#"{"streams":[{"stream":{"app":"x"},"values":[["1","a"]]}]}"#;
+    let f = |media_type, encoding, body: &[u8], want: Option<&str>| {
+        let error = decode(media_type, encoding, body, LIMIT).unwrap_err().to_string();
+        let hint = error.find("the body looks like").map(|at| &error[at..]);
+        assert_eq!(hint, want, "{media_type} {encoding} {error}");
+    };
+    let json = Some(r#"the body looks like JSON, which needs the header "Content-Type: application/json""#);
+    f("application/x-www-form-urlencoded", "", text, json);
+    f("text/plain", "", &[b"\n  ", &text[..]].concat(), json);
+    let packed = Some(r#"the body looks like gzip, which needs the header "Content-Encoding: gzip""#);
+    f("application/json", "", &gzip(text), packed);
+    f("application/x-protobuf", "", &gzip(&sample().encode_to_vec()), packed);
+    f("application/json", "gzip", &gzip(text)[..30], None);
+    f("application/json", "", &text[..30], None);
+    f("application/x-protobuf", "", b"x", None);
 }
 
 #[test]
