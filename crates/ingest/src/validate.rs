@@ -9,6 +9,7 @@ use crate::names::{is_label_name, push_metadata_name, push_metadata_value, with_
 use crate::record::{RecordWriter, encode_labels};
 use crate::shown::shown;
 use timberline_logql::labels::{Label, LabelSet};
+use timberline_store::MAX_TIMESTAMP_NS;
 
 /// The metadata name under which the severity of an entry is stored.
 const DETECTED_LEVEL: &str = "detected_level";
@@ -75,7 +76,8 @@ pub(crate) fn prepare(
             .find(|(name, _)| is_level_name(name.as_bytes()))
             .map(|(_, value)| value);
         for entry in entries.clone().map(|entry| batch.entry(entry)) {
-            if let Err(refusal) = pairs.fill(entry, &labels, labels_level, limits) {
+            let checked = check_time(entry.timestamp_ns, &labels);
+            if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &labels, labels_level, limits)) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
                 continue;
             }
@@ -200,6 +202,26 @@ fn stream_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
         limits.max_streams
     );
     ("stream_limit", 429, message)
+}
+
+/// Refuses a time that no query can ask for; it is a mistake in units anyway.
+fn check_time(timestamp_ns: i64, labels: &LabelSet) -> Result<(), Refusal> {
+    const MOST: i64 = MAX_TIMESTAMP_NS;
+    if timestamp_ns >= MOST {
+        let message = format!(
+            "entry for stream '{}' has timestamp too new: {timestamp_ns} ns, the limit is {MOST} ns",
+            shown(labels)
+        );
+        return Err(("too_far_in_future", 400, message));
+    }
+    if timestamp_ns < -MOST {
+        let message = format!(
+            "entry for stream '{}' has timestamp too old: {timestamp_ns} ns, oldest acceptable timestamp is: -{MOST} ns",
+            shown(labels)
+        );
+        return Err(("greater_than_max_sample_age", 400, message));
+    }
+    Ok(())
 }
 
 /// The metadata of one entry as it is stored; reused from entry to entry.
