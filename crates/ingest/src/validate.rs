@@ -7,7 +7,9 @@ use crate::level::{detect, is_level_name};
 use crate::limits::Limits;
 use crate::names::{is_label_name, push_metadata_name, push_metadata_value, with_service_name};
 use crate::record::{RecordWriter, encode_labels};
+use crate::shown::shown;
 use timberline_logql::labels::{Label, LabelSet};
+use timberline_store::MAX_TIMESTAMP_NS;
 
 /// The metadata name under which the severity of an entry is stored.
 const DETECTED_LEVEL: &str = "detected_level";
@@ -74,7 +76,8 @@ pub(crate) fn prepare(
             .find(|(name, _)| is_level_name(name.as_bytes()))
             .map(|(_, value)| value);
         for entry in entries.clone().map(|entry| batch.entry(entry)) {
-            if let Err(refusal) = pairs.fill(entry, &labels, labels_level, limits) {
+            let checked = check_time(entry.timestamp_ns, &labels);
+            if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &labels, labels_level, limits)) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
                 continue;
             }
@@ -126,7 +129,7 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
             return Err((
                 "invalid_labels",
                 400,
-                format!("error parsing labels '{text}' with error: {error}"),
+                format!("error parsing labels '{}' with error: {}", shown(text), shown(error)),
             ));
         }
     };
@@ -141,34 +144,42 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
         return Err((
             "duplicate_label_names",
             400,
-            format!("stream '{set}' has duplicate label name: '{name}'"),
+            format!("stream '{}' has duplicate label name: '{}'", shown(&set), shown(name)),
         ));
     }
     if let Some((name, _)) = set.iter().find(|(name, _)| !is_label_name(name)) {
         let message = format!(
-            "error parsing labels '{set}' with error: label name '{name}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*"
+            "error parsing labels '{}' with error: label name '{}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*",
+            shown(&set),
+            shown(name)
         );
         return Err(("invalid_labels", 400, message));
     }
     let count = set.len() - usize::from(set.get(crate::names::SERVICE_NAME).is_some());
     if count > limits.max_label_names {
         let limit = limits.max_label_names;
-        let message =
-            format!("entry for stream '{set}' has {count} label names; limit {limit} (max_label_names_per_series)");
+        let message = format!(
+            "entry for stream '{}' has {count} label names; limit {limit} (max_label_names_per_series)",
+            shown(&set)
+        );
         return Err(("max_label_names_per_series", 400, message));
     }
     for (name, value) in set.iter() {
         if name.len() > limits.max_label_name_bytes {
             let (length, limit) = (name.len(), limits.max_label_name_bytes);
             let message = format!(
-                "stream '{set}' has label name too long: '{name}' ({length} bytes, limit {limit}, max_label_name_length)"
+                "stream '{}' has label name too long: '{}' ({length} bytes, limit {limit}, max_label_name_length)",
+                shown(&set),
+                shown(name)
             );
             return Err(("label_name_too_long", 400, message));
         }
         if value.len() > limits.max_label_value_bytes {
             let (length, limit) = (value.len(), limits.max_label_value_bytes);
             let message = format!(
-                "stream '{set}' has label value too long: '{value}' ({length} bytes, limit {limit}, max_label_value_length)"
+                "stream '{}' has label value too long: '{}' ({length} bytes, limit {limit}, max_label_value_length)",
+                shown(&set),
+                shown(value)
             );
             return Err(("label_value_too_long", 400, message));
         }
@@ -186,10 +197,31 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
 
 fn stream_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
     let message = format!(
-        "maximum active stream limit exceeded when trying to create stream {labels}, limit {} (max_global_streams_per_user)",
+        "maximum active stream limit exceeded when trying to create stream {}, limit {} (max_global_streams_per_user)",
+        shown(labels),
         limits.max_streams
     );
     ("stream_limit", 429, message)
+}
+
+/// Refuses a time that no query can ask for; it is a mistake in units anyway.
+fn check_time(timestamp_ns: i64, labels: &LabelSet) -> Result<(), Refusal> {
+    const MOST: i64 = MAX_TIMESTAMP_NS;
+    if timestamp_ns >= MOST {
+        let message = format!(
+            "entry for stream '{}' has timestamp too new: {timestamp_ns} ns, the limit is {MOST} ns",
+            shown(labels)
+        );
+        return Err(("too_far_in_future", 400, message));
+    }
+    if timestamp_ns < -MOST {
+        let message = format!(
+            "entry for stream '{}' has timestamp too old: {timestamp_ns} ns, oldest acceptable timestamp is: -{MOST} ns",
+            shown(labels)
+        );
+        return Err(("greater_than_max_sample_age", 400, message));
+    }
+    Ok(())
 }
 
 /// The metadata of one entry as it is stored; reused from entry to entry.
@@ -213,7 +245,8 @@ impl Pairs {
         if entry.line.len() > limits.max_line_bytes {
             let (limit, length) = (limits.max_line_bytes, entry.line.len());
             let message = format!(
-                "max entry size '{limit}' bytes exceeded for stream '{labels}' while adding an entry with length '{length}' bytes (max_line_size)"
+                "max entry size '{limit}' bytes exceeded for stream '{}' while adding an entry with length '{length}' bytes (max_line_size)",
+                shown(labels)
             );
             return Err(("line_too_long", 400, message));
         }
@@ -226,7 +259,11 @@ impl Pairs {
         for (name, value) in entry.metadata() {
             let start = self.text.len();
             if !push_metadata_name(name, &mut self.text) {
-                let message = format!("stream '{labels}' has structured metadata with the unusable name '{name}'");
+                let message = format!(
+                    "stream '{}' has structured metadata with the unusable name '{}'",
+                    shown(labels),
+                    shown(name)
+                );
                 return Err(("invalid_labels", 400, message));
             }
             let name_end = self.text.len();
@@ -256,7 +293,8 @@ impl Pairs {
         let (count, limit) = (entry.metadata_len(), limits.max_metadata_entries);
         if count > limit {
             let message = format!(
-                "stream '{labels}' has too many structured metadata labels: '{count}', limit: '{limit}' (max_structured_metadata_entries_count)"
+                "stream '{}' has too many structured metadata labels: '{count}', limit: '{limit}' (max_structured_metadata_entries_count)",
+                shown(labels)
             );
             return Err(("structured_metadata_too_many", 400, message));
         }
@@ -264,7 +302,8 @@ impl Pairs {
         let limit = limits.max_metadata_bytes;
         if bytes > limit {
             let message = format!(
-                "stream '{labels}' has structured metadata too large: '{bytes}' bytes, limit: '{limit}' bytes (max_structured_metadata_size)"
+                "stream '{}' has structured metadata too large: '{bytes}' bytes, limit: '{limit}' bytes (max_structured_metadata_size)",
+                shown(labels)
             );
             return Err(("structured_metadata_too_large", 400, message));
         }

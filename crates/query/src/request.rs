@@ -1,6 +1,7 @@
 //! What is asked: parameters of range and instant queries, and the limits they are held to.
 
 use crate::QueryError;
+use timberline_store::MAX_TIMESTAMP_NS;
 
 /// Order of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +149,7 @@ pub(crate) fn check_range(start_ns: i64, end_ns: i64) -> Result<(), QueryError> 
             "end timestamp must not be before or equal to start time".into(),
         ));
     }
-    // Half of what 64 bits hold, 146 years around 1970: leaves room for ranges, offsets and alignment.
-    const MOST: i64 = i64::MAX / 2;
+    const MOST: i64 = MAX_TIMESTAMP_NS;
     for (name, value) in [("start", start_ns), ("end", end_ns)] {
         if !(-MOST..=MOST).contains(&value) {
             return Err(QueryError::BadRequest(format!(
