@@ -19,8 +19,9 @@ struct Shown(String);
 
 impl Write for Shown {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = MAX_SHOWN_BYTES - self.0.len();
-        let fits = &text[..text.floor_char_boundary(room)];
+        let room = text.len().min(MAX_SHOWN_BYTES - self.0.len());
+        let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let fits = &text[..end];
         self.0.push_str(fits);
         if fits.len() < text.len() {
             Err(fmt::Error)
