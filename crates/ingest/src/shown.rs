@@ -1,6 +1,8 @@
 //! Labels in messages, cut to a length that does no harm.
 
+use std::cell::OnceCell;
 use std::fmt::{self, Display, Write};
+use timberline_logql::labels::LabelSet;
 
 /// Most bytes of one value in a message. A refusal quotes the stream's labels, and there may be one per entry of a request:
 /// without a bound, one request of 60 MiB costs terabytes of formatting.
@@ -13,6 +15,29 @@ pub(crate) fn shown(value: impl Display) -> String {
         shown.0.push('…');
     }
     shown.0
+}
+
+/// The labels of a stream for the refusals of its entries: formatted for the first, copied for the others.
+#[derive(Debug)]
+pub(crate) struct ShownLabels<'a> {
+    labels: &'a LabelSet,
+    text: OnceCell<String>,
+}
+
+impl<'a> ShownLabels<'a> {
+    /// Formats nothing yet.
+    pub(crate) fn new(labels: &'a LabelSet) -> Self {
+        Self {
+            labels,
+            text: OnceCell::new(),
+        }
+    }
+}
+
+impl Display for ShownLabels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text.get_or_init(|| shown(self.labels)))
+    }
 }
 
 struct Shown(String);

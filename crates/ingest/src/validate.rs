@@ -7,7 +7,7 @@ use crate::level::{detect, is_level_name};
 use crate::limits::Limits;
 use crate::names::{is_label_name, push_metadata_name, push_metadata_value, with_service_name};
 use crate::record::{RecordWriter, encode_labels};
-use crate::shown::shown;
+use crate::shown::{ShownLabels, shown};
 use timberline_logql::labels::{Label, LabelSet};
 use timberline_store::MAX_TIMESTAMP_NS;
 
@@ -75,9 +75,10 @@ pub(crate) fn prepare(
             .iter()
             .find(|(name, _)| is_level_name(name.as_bytes()))
             .map(|(_, value)| value);
+        let shown_labels = ShownLabels::new(&labels);
         for entry in entries.clone().map(|entry| batch.entry(entry)) {
-            let checked = check_time(entry.timestamp_ns, &labels);
-            if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &labels, labels_level, limits)) {
+            let checked = check_time(entry.timestamp_ns, &shown_labels);
+            if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &shown_labels, labels_level, limits)) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
                 continue;
             }
@@ -205,19 +206,16 @@ fn stream_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
 }
 
 /// Refuses a time that no query can ask for; it is a mistake in units anyway.
-fn check_time(timestamp_ns: i64, labels: &LabelSet) -> Result<(), Refusal> {
+fn check_time(timestamp_ns: i64, labels: &ShownLabels<'_>) -> Result<(), Refusal> {
     const MOST: i64 = MAX_TIMESTAMP_NS;
     if timestamp_ns >= MOST {
-        let message = format!(
-            "entry for stream '{}' has timestamp too new: {timestamp_ns} ns, the limit is {MOST} ns",
-            shown(labels)
-        );
+        let message =
+            format!("entry for stream '{labels}' has timestamp too new: {timestamp_ns} ns, the limit is {MOST} ns");
         return Err(("too_far_in_future", 400, message));
     }
     if timestamp_ns < -MOST {
         let message = format!(
-            "entry for stream '{}' has timestamp too old: {timestamp_ns} ns, oldest acceptable timestamp is: -{MOST} ns",
-            shown(labels)
+            "entry for stream '{labels}' has timestamp too old: {timestamp_ns} ns, oldest acceptable timestamp is: -{MOST} ns"
         );
         return Err(("greater_than_max_sample_age", 400, message));
     }
@@ -238,15 +236,14 @@ impl Pairs {
     fn fill(
         &mut self,
         entry: BatchEntry<'_>,
-        labels: &LabelSet,
+        labels: &ShownLabels<'_>,
         labels_level: Option<&str>,
         limits: &Limits,
     ) -> Result<(), Refusal> {
         if entry.line.len() > limits.max_line_bytes {
             let (limit, length) = (limits.max_line_bytes, entry.line.len());
             let message = format!(
-                "max entry size '{limit}' bytes exceeded for stream '{}' while adding an entry with length '{length}' bytes (max_line_size)",
-                shown(labels)
+                "max entry size '{limit}' bytes exceeded for stream '{labels}' while adding an entry with length '{length}' bytes (max_line_size)"
             );
             return Err(("line_too_long", 400, message));
         }
@@ -260,8 +257,7 @@ impl Pairs {
             let start = self.text.len();
             if !push_metadata_name(name, &mut self.text) {
                 let message = format!(
-                    "stream '{}' has structured metadata with the unusable name '{}'",
-                    shown(labels),
+                    "stream '{labels}' has structured metadata with the unusable name '{}'",
                     shown(name)
                 );
                 return Err(("invalid_labels", 400, message));
@@ -289,12 +285,11 @@ impl Pairs {
         Ok(())
     }
 
-    fn check_size(&self, entry: BatchEntry<'_>, labels: &LabelSet, limits: &Limits) -> Result<(), Refusal> {
+    fn check_size(&self, entry: BatchEntry<'_>, labels: &ShownLabels<'_>, limits: &Limits) -> Result<(), Refusal> {
         let (count, limit) = (entry.metadata_len(), limits.max_metadata_entries);
         if count > limit {
             let message = format!(
-                "stream '{}' has too many structured metadata labels: '{count}', limit: '{limit}' (max_structured_metadata_entries_count)",
-                shown(labels)
+                "stream '{labels}' has too many structured metadata labels: '{count}', limit: '{limit}' (max_structured_metadata_entries_count)"
             );
             return Err(("structured_metadata_too_many", 400, message));
         }
@@ -302,8 +297,7 @@ impl Pairs {
         let limit = limits.max_metadata_bytes;
         if bytes > limit {
             let message = format!(
-                "stream '{}' has structured metadata too large: '{bytes}' bytes, limit: '{limit}' bytes (max_structured_metadata_size)",
-                shown(labels)
+                "stream '{labels}' has structured metadata too large: '{bytes}' bytes, limit: '{limit}' bytes (max_structured_metadata_size)"
             );
             return Err(("structured_metadata_too_large", 400, message));
         }
