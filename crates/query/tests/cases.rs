@@ -241,6 +241,31 @@ fn what_is_not_needed_is_not_read() {
     );
 }
 
+/// The stack is bounded too: the most operators that the parser takes, and as many levels as it takes.
+#[test]
+fn large_expressions_are_answered() {
+    let rows = rows("{app=\"a\"}\n 1 x\n");
+    let layout = layouts()[0].0;
+    let engine = QueryEngine::new(Arc::new(Sources::new(&rows, layout)), QueryLimits::default()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let count = r#"count_over_time({app="a"}[10s])"#;
+    let f = |query: String, want: &str| {
+        let found = print(runtime.block_on(ask(&engine, &query, "at 10")));
+        assert_eq!(found.trim(), want, "{}", &query[..60]);
+    };
+    f(format!("1{}", " + 1".repeat(1000)), "1001");
+    f(
+        format!("{count}{}", format!(" + {count}").repeat(1000)),
+        r#"{app="a"} 1001"#,
+    );
+    f(format!("vector(1){}", " or vector(1)".repeat(1000)), "{} 1");
+    f(format!("{}{count}{}", "sum(".repeat(120), ")".repeat(120)), "{} 1");
+    f(
+        format!("{}{count}{}", "(1 + ".repeat(120), ")".repeat(120)),
+        r#"{app="a"} 121"#,
+    );
+}
+
 /// Lines of one stream at the same time keep the order of arrival or its reverse, also across the streams of the answer.
 #[test]
 fn equal_times_keep_the_order_of_arrival() {
