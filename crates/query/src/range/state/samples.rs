@@ -26,6 +26,10 @@ fn list(kind: DataType) -> DataType {
 impl CellState for Samples {
     const GROWS: bool = true;
 
+    fn samples_held(&self) -> usize {
+        self.0.len()
+    }
+
     fn add(&mut self, timestamp_ns: i64, amount: f64) {
         self.0.push((timestamp_ns, amount));
     }
