@@ -40,7 +40,7 @@ pub struct Engine(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
-    /// Room in the queue, in pieces of [`ROOM_BYTES`]; closed if the engine only reads.
+    /// Room in the queue, in pieces of [`ROOM_BYTES`].
     room: Arc<Semaphore>,
     /// Opened data objects.
     objects: SourceCache,

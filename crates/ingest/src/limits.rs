@@ -21,6 +21,9 @@ pub struct Limits {
     pub max_metadata_entries: usize,
     /// `max_global_streams_per_user`: most streams active at once, that is seen since the last cut of the head.
     pub max_streams: usize,
+    /// `max_names`: most different names of labels and metadata since the last cut of the head; each becomes a column of the
+    /// data object. Loki has no such limit.
+    pub max_names: usize,
     /// `discover_service_name`: labels of which the first one present becomes `service_name`; empty turns it off.
     pub service_name_labels: Vec<String>,
     /// `discover_log_levels`: whether `detected_level` is added to the structured metadata.
@@ -37,6 +40,7 @@ impl Default for Limits {
             max_metadata_bytes: 64 << 10,
             max_metadata_entries: 256,
             max_streams: 200_000,
+            max_names: 10_000,
             service_name_labels: SERVICE_NAME_LABELS.iter().map(ToString::to_string).collect(),
             discover_log_levels: true,
         }

@@ -16,6 +16,9 @@ pub struct EngineOptions {
     pub limits: Limits,
     /// The head is cut into a data object when its rows take this much memory.
     pub head_max_bytes: usize,
+    /// The head is cut when it holds rows of this many tenants: each takes a place in the header of the data object, which
+    /// can't grow beyond 16 MiB.
+    pub head_max_tenants: usize,
     /// The head is cut when its first row is this old.
     pub head_max_age: Duration,
     /// Pushes are refused while rows that are in no data object yet take this much memory. More than `head_max_bytes`,
@@ -37,6 +40,7 @@ impl EngineOptions {
             lock: None,
             limits: Limits::default(),
             head_max_bytes: 64 << 20,
+            head_max_tenants: 10_000,
             head_max_age: Duration::from_secs(3600),
             max_unflushed_bytes: 256 << 20,
             queue_max_bytes: 32 << 20,

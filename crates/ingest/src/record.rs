@@ -85,6 +85,11 @@ impl RecordWriter {
         }
     }
 
+    /// True if an entry so far has metadata of this name.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
     /// Ends a stream with these labels; nothing is written if it got no entries.
     pub(crate) fn end_stream(&mut self, encoded_labels: &[u8]) {
         if self.entry_count == 0 {

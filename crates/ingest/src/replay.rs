@@ -1,6 +1,7 @@
 //! Filling the head from the log when an engine is opened.
 
 use crate::Error;
+use crate::limits::Limits;
 use crate::record::read_tenant;
 use crate::shared::Shared;
 use crate::stats::add;
@@ -60,16 +61,25 @@ pub(crate) fn replay(shared: &Shared, wal_dir: &Path, published_up_to: u64, acce
             }
         }
         let mut head = shared.head.lock();
-        if access == Access::Owner && head.active.bytes() >= shared.options.head_max_bytes {
+        if access == Access::Owner && shared.is_full(&head) {
             shared.freeze(&mut head, file.sequence);
         }
     }
+    // What was accepted under other limits stays.
+    let unlimited = Limits {
+        max_streams: usize::MAX,
+        max_names: usize::MAX,
+        ..Limits::default()
+    };
     let head = shared.head.lock();
     for (tenant, rows) in head.active.tenants() {
         let active = shared.active_streams(tenant);
-        rows.encoded_labels().for_each(|labels| {
-            active.admit(labels, usize::MAX);
-        });
+        for (labels, encoded) in rows.labels() {
+            let _ = active.admit(labels, encoded, &unlimited);
+        }
+        for name in rows.names() {
+            active.admit_name(name, &unlimited);
+        }
     }
     Ok(last_sequence)
 }

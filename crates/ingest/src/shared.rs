@@ -96,6 +96,12 @@ impl Shared {
         streams
     }
 
+    /// True if the growing part of the head is to be cut for its size.
+    pub(crate) fn is_full(&self, head: &Head) -> bool {
+        let (active, options) = (&head.active, &self.options);
+        active.bytes() >= options.head_max_bytes || active.tenant_count() >= options.head_max_tenants
+    }
+
     /// Ends the growing part of the head; `last_sequence` is the last log segment that holds rows of it. Nothing happens to
     /// an empty one.
     pub(crate) fn freeze(&self, head: &mut Head, last_sequence: u64) {
@@ -104,9 +110,8 @@ impl Shared {
         }
         let active = std::mem::replace(&mut head.active, ActiveSegment::new(last_sequence + 1));
         head.frozen.push_back(Arc::new(active.freeze(last_sequence)));
-        for streams in self.active_streams.lock().values() {
-            streams.clear();
-        }
+        // A push under way may still hold a tenant's old set; what it admits there is not counted any more.
+        self.active_streams.lock().clear();
         self.publisher_wake.notify_one();
     }
 

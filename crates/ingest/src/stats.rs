@@ -25,7 +25,7 @@ pub struct EngineStats {
     pub unavailable: u64,
     /// Requests that wait for the log now.
     pub queued_requests: u64,
-    /// Memory that unpublished rows take now, in bytes.
+    /// Memory that unpublished rows, their streams and names take now, in bytes.
     pub head_bytes: u64,
     /// Rows in no data object yet, now.
     pub head_rows: u64,

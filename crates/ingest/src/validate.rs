@@ -1,7 +1,7 @@
 //! From a decoded request to a log record: each entry is checked against the tenant's limits, normalised and encoded; what
 //! fails is counted and told, what passes is kept (http-api.md 3.4 and 16).
 
-use crate::active_streams::ActiveStreams;
+use crate::active_streams::{ActiveStreams, Full};
 use crate::batch::{BatchEntry, PushBatch, StreamLabels};
 use crate::level::{detect, is_level_name};
 use crate::limits::Limits;
@@ -67,8 +67,12 @@ pub(crate) fn prepare(
             continue;
         }
         let encoded = encode_labels(&labels);
-        if !active.admit(&encoded, limits.max_streams) {
-            refuse_stream(&mut refusals, stream_limit(&labels, limits));
+        if let Err(full) = active.admit(&labels, &encoded, limits) {
+            let refusal = match full {
+                Full::Streams => stream_limit(&labels, limits),
+                Full::Names => name_limit(&labels, limits),
+            };
+            refuse_stream(&mut refusals, refusal);
             continue;
         }
         let labels_level = labels
@@ -80,6 +84,11 @@ pub(crate) fn prepare(
             let checked = check_time(entry.timestamp_ns, &shown_labels);
             if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &shown_labels, labels_level, limits)) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
+                continue;
+            }
+            let admitted = |name: &str| record.has_name(name) || active.admit_name(name, limits);
+            if !pairs.iter().all(|(name, _)| admitted(name)) {
+                refusals.add(name_limit(&labels, limits), 1, entry.line.len() as u64);
                 continue;
             }
             record.entry(entry.timestamp_ns, entry.line, pairs.iter());
@@ -220,6 +229,15 @@ fn check_time(timestamp_ns: i64, labels: &ShownLabels<'_>) -> Result<(), Refusal
         return Err(("greater_than_max_sample_age", 400, message));
     }
     Ok(())
+}
+
+fn name_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
+    let message = format!(
+        "stream '{}' brings more different names of labels and structured metadata than fit a data object, limit {} (max_names)",
+        shown(labels),
+        limits.max_names
+    );
+    ("max_names", 400, message)
 }
 
 /// The metadata of one entry as it is stored; reused from entry to entry.

@@ -32,7 +32,7 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: Log) {
         }
         let aged = deadline.is_some_and(|deadline| deadline <= Instant::now());
         let mut head = shared.head.lock();
-        if aged || !flushes.is_empty() || head.active.bytes() >= shared.options.head_max_bytes {
+        if aged || !flushes.is_empty() || shared.is_full(&head) {
             cut(shared, &mut head, &mut log);
         }
         let frozen_up_to = head.frozen.back().map_or(0, |segment| segment.sequences.1);

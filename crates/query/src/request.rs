@@ -124,7 +124,8 @@ impl Steps {
         Ok(Self {
             first_ns,
             step_ns,
-            count: ((last_ns - first_ns) / step_ns) as usize + 1,
+            // Both ends may lie far out after alignment to a huge step.
+            count: (last_ns.abs_diff(first_ns) / step_ns.unsigned_abs()) as usize + 1,
         })
     }
 }
@@ -187,6 +188,9 @@ mod tests {
         assert_eq!(of(&request(7, 127, 60), false), Ok((7, 3)));
         assert_eq!(of(&request(-7, -7, 60), true), Ok((-60, 2)));
         assert_eq!(of(&request(60, 60, 60), true), Ok((60, 1)));
+        // The whole range of 64 bits and more lies between the two.
+        let most = i64::MAX / s;
+        assert_eq!(of(&request(-1, 1, most), true), Ok((-most, 3)));
         assert!(of(&request(0, 11_000, 1), true).is_ok());
         let Err(QueryError::Limit(text)) = of(&request(0, 11_001, 1), true) else {
             panic!("accepted")

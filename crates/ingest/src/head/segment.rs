@@ -70,6 +70,10 @@ impl ActiveSegment {
         self.tenants.iter()
     }
 
+    pub(crate) fn tenant_count(&self) -> usize {
+        self.tenants.len()
+    }
+
     pub(crate) fn begun(&self) -> Option<Instant> {
         self.begun
     }

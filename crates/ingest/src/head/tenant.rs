@@ -6,12 +6,19 @@ use super::source::HeadSource;
 use crate::record::{RecordError, RecordSink, decode_labels, read_streams};
 use hashbrown::HashMap;
 use std::sync::Arc;
+use timberline_logql::labels::LabelSet;
 use timberline_store::source::{StreamInfo, TimeSpan};
 
 /// Bytes that a row takes beside its line and metadata: stream, timestamp, offsets.
 const ROW_BYTES: usize = 24;
 /// Bytes that a metadata pair takes beside its value: number of the name, offset.
 const PAIR_BYTES: usize = 8;
+/// Bytes that a stream takes beside its labels: its place in the table and the index.
+const STREAM_BYTES: usize = 160;
+/// Bytes that a label of a stream takes beside its name and value.
+const LABEL_BYTES: usize = 48;
+/// Bytes that a metadata name takes: little here, but a column of its own when the object is built.
+const NAME_BYTES: usize = 1024;
 
 /// Streams, names and rows. What readers share is copied when it changes while they hold it.
 #[derive(Debug, Default)]
@@ -46,7 +53,7 @@ impl TenantHead {
         self.rows
     }
 
-    /// Memory that the rows take, about.
+    /// Memory that rows, streams and names take, about.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -55,9 +62,17 @@ impl TenantHead {
         self.streams.len()
     }
 
-    /// Encoded labels of all streams.
-    pub(crate) fn encoded_labels(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_labels.keys().map(AsRef::as_ref)
+    /// Labels of all streams, decoded and encoded.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&LabelSet, &[u8])> {
+        let labels = |index: usize| &self.streams[index].labels;
+        self.by_labels
+            .iter()
+            .map(move |(encoded, &index)| (labels(index), encoded.as_ref()))
+    }
+
+    /// Metadata names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(AsRef::as_ref)
     }
 
     /// The rows as of now; `None` if there are none.
@@ -81,6 +96,7 @@ impl TenantHead {
         let number = self.names.len() as u32;
         let name: Arc<str> = name.into();
         Arc::make_mut(&mut self.names).push(name.clone());
+        self.bytes += NAME_BYTES + name.len();
         self.by_name.insert(name, number);
         number
     }
@@ -116,6 +132,8 @@ impl Adding<'_> {
         let streams = Arc::make_mut(&mut self.head.streams);
         match new {
             Some(encoded_labels) => {
+                // The text of the labels is there twice, encoded and decoded.
+                self.head.bytes += STREAM_BYTES + info.labels.len() * LABEL_BYTES + 2 * encoded_labels.len();
                 streams.push(info);
                 self.head.by_labels.insert(encoded_labels, index);
             }

@@ -556,3 +556,82 @@ async fn sources_outside_the_span_are_left_out_and_others_come_in_order_of_arriv
     assert_eq!(read_lines(&engine).await.len(), 3);
     engine.shutdown().await;
 }
+
+#[tokio::test]
+async fn names_of_labels_and_metadata_are_bounded_and_start_anew_with_a_cut() {
+    let data = tempfile::tempdir().unwrap();
+    let mut options = plain(data.path());
+    options.limits.max_names = 3;
+    let engine = open(options.clone()).await.unwrap();
+    // Label, metadata name, and whether the entry is kept.
+    let cases = [
+        ("a", "x", true),
+        ("a", "y", true),
+        ("a", "z", false),
+        ("b", "x", false),
+        ("a", "x", true),
+    ];
+    let entry = |label: &str, name: &str| {
+        let mut batch = PushBatch::new();
+        batch.begin_stream(LabelSet::from_pairs([(label, "1")]));
+        batch.push_entry(1, b"", [(name, "1")]);
+        batch
+    };
+    for (label, name, kept) in cases {
+        let outcome = engine.push(&TenantId::single(), entry(label, name)).await.unwrap();
+        let reasons: Vec<_> = outcome.rejected.iter().map(|r| (r.reason, r.status)).collect();
+        let want = if kept { vec![] } else { vec![("max_names", 400)] };
+        assert_eq!(reasons, want, "{label} {name}");
+    }
+    engine.shutdown().await;
+
+    let engine = open(options).await.unwrap();
+    let refused = engine.push(&TenantId::single(), entry("a", "z")).await.unwrap();
+    assert_eq!(refused.accepted, 0, "names are counted again after a restart");
+    engine.flush().await.unwrap();
+    let outcome = engine.push(&TenantId::single(), entry("b", "z")).await.unwrap();
+    assert_eq!(outcome.accepted, 1);
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn labels_and_names_count_as_memory_of_the_head() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = open(plain(data.path())).await.unwrap();
+    let value = "v".repeat(4000);
+    let mut streams = PushBatch::new();
+    let mut names = PushBatch::new();
+    names.begin_stream(LabelSet::from_pairs([("s", "a")]));
+    for number in 0..300 {
+        streams.begin_stream(LabelSet::from_pairs([("s", format!("{value}{number}"))]));
+        streams.push_entry(1, b"", []);
+        let name = format!("{}{number}", "n".repeat(1000));
+        names.push_entry(1, b"", [(name.as_str(), "1")]);
+    }
+    for (batch, at_least) in [(streams, 300 * 4000), (names, 300 * 1000)] {
+        let before = engine.stats().head_bytes;
+        engine.push(&TenantId::single(), batch).await.unwrap();
+        let grown = engine.stats().head_bytes - before;
+        assert!(grown > at_least, "{grown} of {at_least}");
+    }
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn many_tenants_are_cut_into_several_objects() {
+    let data = tempfile::tempdir().unwrap();
+    let mut options = plain(data.path());
+    options.head_max_tenants = 3;
+    let engine = open(options).await.unwrap();
+    for number in 0..7 {
+        let tenant = tenant(&format!("t{number}"));
+        engine.push(&tenant, batch([("a", 1, "line")])).await.unwrap();
+    }
+    engine.flush().await.unwrap();
+    assert_eq!(engine.stats().flushes, 3);
+    for number in 0..7 {
+        let sources = read_sources(&engine, &tenant(&format!("t{number}")), ALL).await;
+        assert_eq!(sources.iter().map(|(_, rows)| rows.len()).sum::<usize>(), 1);
+    }
+    engine.shutdown().await;
+}

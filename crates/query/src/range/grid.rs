@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A step holds one cell if `r = 0`, else two: of lengths `r` and `step-r`. Cells are open at the left and closed at the right, as
-//! windows are. With `range < step` every second cell lies in no window.
+//! windows are. With `range < step` every second cell lies in no window. The cells that all windows hold are one cell: their number would
+//! grow with the range, and at a single evaluation time every nanosecond would be one.
 
 use crate::request::Steps;
 use std::ops::Range;
@@ -26,17 +27,26 @@ pub(crate) struct Grid {
     base_ns: i64,
     whole_steps: i64,
     rest_ns: i64,
+    /// First and last of the cells that all windows hold; they are counted as the first. Empty if the last is before the first.
+    shared: (i64, i64),
 }
 
 impl Grid {
     /// The grid for windows of `range_ns` (not negative; windows of no width hold nothing) that lie `offset_ns` before the evaluation times.
     pub(crate) fn new(steps: Steps, range_ns: i64, offset_ns: i64) -> Self {
+        let (whole_steps, rest_ns) = (range_ns / steps.step_ns, range_ns % steps.step_ns);
+        let last_window = steps.count as i64 - 1;
         Self {
             steps,
             offset_ns,
             base_ns: steps.first_ns.saturating_sub(offset_ns).saturating_sub(range_ns),
-            whole_steps: range_ns / steps.step_ns,
-            rest_ns: range_ns % steps.step_ns,
+            whole_steps,
+            rest_ns,
+            shared: if rest_ns == 0 {
+                (last_window, whole_steps - 1)
+            } else {
+                (2 * last_window, 2 * whole_steps)
+            },
         }
     }
 
@@ -76,14 +86,20 @@ impl Grid {
         let distance = timestamp_ns.wrapping_sub(self.base_ns) as u64 - 1;
         let step = self.steps.step_ns as u64;
         let period = (distance / step) as i64;
-        if self.rest_ns == 0 {
-            return (self.whole_steps > 0).then_some(period);
-        }
-        let second = distance % step >= self.rest_ns as u64;
-        if second && self.whole_steps == 0 {
-            return None;
-        }
-        Some(2 * period + i64::from(second))
+        let cell = if self.rest_ns == 0 {
+            if self.whole_steps == 0 {
+                return None;
+            }
+            period
+        } else {
+            let second = distance % step >= self.rest_ns as u64;
+            if second && self.whole_steps == 0 {
+                return None;
+            }
+            2 * period + i64::from(second)
+        };
+        let (first, last) = self.shared;
+        Some(if first <= cell && cell <= last { first } else { cell })
     }
 
     /// The cells of a window.
@@ -116,6 +132,16 @@ mod tests {
                 let found = inside && grid.cell(ts).is_some_and(|cell| grid.cells(window).contains(&cell));
                 prop_assert_eq!(wanted, found, "window {} of {:?}", window, grid);
             }
+        }
+
+        /// The number of cells depends on the number of windows, not on the range.
+        #[test]
+        fn long_ranges_have_few_cells(step in 1i64..20, count in 1usize..5, range in 0i64..1000) {
+            let grid = Grid::new(Steps { first_ns: 0, step_ns: step, count }, range, 0);
+            let span = grid.span();
+            let cells: std::collections::HashSet<i64> =
+                (span.min_ns..=span.max_ns).filter_map(|ts| grid.cell(ts)).collect();
+            prop_assert!(cells.len() <= 4 * count, "{} cells of {:?}", cells.len(), grid);
         }
     }
 }

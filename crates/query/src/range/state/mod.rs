@@ -42,6 +42,11 @@ pub(crate) trait CellState: Merge + Default + Debug + Send + Sync + 'static {
     /// suffixes.
     const GROWS: bool = false;
 
+    /// Samples that the state keeps one by one.
+    fn samples_held(&self) -> usize {
+        0
+    }
+
     /// Takes in a sample; samples come in any order.
     fn add(&mut self, timestamp_ns: i64, amount: f64);
 
