@@ -163,3 +163,19 @@ async fn an_object_that_cannot_be_announced_is_stored_once() {
     assert_eq!((engine.stats().flushes, segments(data.path()).len()), (1, 0));
     engine.shutdown().await;
 }
+
+#[tokio::test]
+async fn a_head_that_fills_the_memory_is_cut_whatever_its_own_limit() {
+    let data = tempfile::tempdir().unwrap();
+    let mut options = plain(data.path());
+    options.max_unflushed_bytes = 600;
+    let engine = open(options).await.unwrap();
+    let mut published = engine.published();
+    push(&engine, &[("a", 1, "first")]).await.unwrap();
+    let long = "x".repeat(500);
+    push(&engine, &[("a", 2, &long)]).await.unwrap_err();
+    published.wait_for(|published| published.objects == 1).await.unwrap();
+    push(&engine, &[("a", 2, &long)]).await.unwrap();
+    assert_eq!(read_lines(&engine).await.len(), 2);
+    engine.shutdown().await;
+}
