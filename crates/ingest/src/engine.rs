@@ -10,13 +10,12 @@ use crate::shared::Shared;
 use crate::stats::{EngineStats, add};
 use crate::validate::{Prepared, Rejection, prepare};
 use crate::wal::{
-    DirectoryLock, DiskStorage, Log, LogStorage, RECORD_HEADER_BYTES, delete_segments_up_to, read_writer_id,
-    seal_record, writer_id,
+    DirectoryLock, DiskStorage, Log, LogStorage, RECORD_HEADER_BYTES, create_directory, delete_segments_up_to,
+    read_writer_id, seal_record, writer_id,
 };
 use crate::writer;
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use std::fs;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use timberline_store::{Catalog, RowSource, SourceCache, SourceProvider, Store, TenantId, TimeSpan, catalog_sources};
@@ -95,7 +94,7 @@ impl Engine {
                 None => DirectoryLock::acquire(&options.data_dir)?,
             };
             let wal_dir = options.data_dir.join("wal");
-            fs::create_dir_all(&wal_dir).map_err(|e| Error::io("create", &wal_dir, e))?;
+            create_directory(&wal_dir).map_err(|e| Error::io("create", &wal_dir, e))?;
             let writer_id = writer_id(&wal_dir)?;
             let published_up_to = catalog.snapshot().watermark(&writer_id).unwrap_or(0);
             delete_segments_up_to(&wal_dir, published_up_to)?;

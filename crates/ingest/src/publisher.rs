@@ -30,14 +30,14 @@ fn object_key_prefix(writer_id: &str, first: u64) -> String {
 /// Publishes until the engine closes.
 pub(crate) async fn run(shared: Arc<Shared>) {
     let mut failures = 0;
-    let mut built = None;
+    let mut progress = Progress::default();
     while !shared.is_closing() {
         let next = shared.head.lock().frozen.front().cloned();
         let Some(segment) = next else {
             shared.publisher_wake.notified().await;
             continue;
         };
-        match publish(&shared, &segment, &mut built).await {
+        match publish(&shared, &segment, &mut progress).await {
             Ok(()) => failures = 0,
             Err(error) => {
                 failures += 1;
@@ -62,22 +62,29 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     shared.published.send_modify(|_| {});
 }
 
-/// Publishes one segment. `built` keeps the object from one attempt to the next.
-async fn publish(
-    shared: &Arc<Shared>,
-    segment: &Arc<FrozenSegment>,
-    built: &mut Option<BuiltObject>,
-) -> Result<(), Error> {
+/// What failed attempts to publish a segment have reached.
+#[derive(Default)]
+struct Progress {
+    built: Option<BuiltObject>,
+    /// The object is in the store; storing it again would take its space twice, which a full disk may not have.
+    stored: bool,
+}
+
+/// Publishes one segment. `progress` is kept from one attempt to the next.
+async fn publish(shared: &Arc<Shared>, segment: &Arc<FrozenSegment>, progress: &mut Progress) -> Result<(), Error> {
     let key = object_key(&shared.writer_id, segment.sequences);
-    let object = match built {
+    let object = match &progress.built {
         Some(object) => object,
         None => {
             let (segment, key) = (segment.clone(), key.clone());
             let building = tokio::task::spawn_blocking(move || build(&segment, &key));
-            built.insert(building.await.map_err(|_| Error::Stopped)??)
+            progress.built.insert(building.await.map_err(|_| Error::Stopped)??)
         }
     };
-    shared.store.put(&key, &object.bytes).await?;
+    if !progress.stored {
+        shared.store.put(&key, &object.bytes).await?;
+        progress.stored = true;
+    }
     let last_sequence = segment.sequences.1;
     let commit = Commit {
         add: object.tenants.clone(),
@@ -92,7 +99,7 @@ async fn publish(
     add(&shared.counters.flushed_rows, rows);
     add(&shared.counters.duplicate_rows, object.duplicates);
     add(&shared.counters.object_bytes, object_bytes);
-    *built = None;
+    *progress = Progress::default();
     let wal_dir = shared.options.data_dir.join("wal");
     let deleting = tokio::task::spawn_blocking(move || delete_segments_up_to(&wal_dir, last_sequence));
     if let Err(error) = deleting.await.map_err(|_| Error::Stopped)? {

@@ -27,12 +27,16 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: Log) {
             flushes,
             closed,
         } = shared.queue.take(deadline);
-        if !requests.is_empty() {
-            write_group(shared, &mut log, requests, &mut group);
+        let requests = refuse_beyond_memory(shared, requests);
+        let short_of_memory = requests.refused;
+        if !requests.kept.is_empty() {
+            write_group(shared, &mut log, requests.kept, &mut group);
         }
         let aged = deadline.is_some_and(|deadline| deadline <= Instant::now());
         let mut head = shared.head.lock();
-        if aged || !flushes.is_empty() || shared.is_full(&head) {
+        // Where nothing is being published, nothing else would make room.
+        let stuck = short_of_memory && head.frozen.is_empty();
+        if aged || stuck || !flushes.is_empty() || shared.is_full(&head) {
             cut(shared, &mut head, &mut log);
         }
         let frozen_up_to = head.frozen.back().map_or(0, |segment| segment.sequences.1);
@@ -64,10 +68,6 @@ fn cut(shared: &Shared, head: &mut crate::shared::Head, log: &mut Log) {
 }
 
 fn write_group(shared: &Shared, log: &mut Log, requests: Vec<Request>, group: &mut Vec<u8>) {
-    let requests = refuse_beyond_memory(shared, requests);
-    if requests.is_empty() {
-        return;
-    }
     let records: &[u8] = if let [only] = requests.as_slice() {
         &only.record
     } else {
@@ -109,16 +109,25 @@ fn write_group(shared: &Shared, log: &mut Log, requests: Vec<Request>, group: &m
     }
 }
 
+/// The requests that there is memory for.
+struct Admitted {
+    kept: Vec<Request>,
+    /// There were others.
+    refused: bool,
+}
+
 /// Refuses the requests that would make unpublished rows take more memory than is allowed.
-fn refuse_beyond_memory(shared: &Shared, requests: Vec<Request>) -> Vec<Request> {
+fn refuse_beyond_memory(shared: &Shared, requests: Vec<Request>) -> Admitted {
     let mut unflushed_bytes = {
         let head = shared.head.lock();
         head.active.bytes() + head.frozen.iter().map(|segment| segment.bytes).sum::<usize>()
     };
     let limit = shared.options.max_unflushed_bytes;
     let mut kept = Vec::with_capacity(requests.len());
+    let mut refused = false;
     for request in requests {
         if unflushed_bytes + request.record.len() > limit {
+            refused = true;
             add(&shared.counters.unavailable, 1);
             let message = format!(
                 "{unflushed_bytes} bytes wait to be published, limit {limit} (max_unflushed_bytes); publishing is slow or fails"
@@ -129,7 +138,7 @@ fn refuse_beyond_memory(shared: &Shared, requests: Vec<Request>) -> Vec<Request>
             kept.push(request);
         }
     }
-    kept
+    Admitted { kept, refused }
 }
 
 fn answer(request: Request, result: Result<(), PushError>) {

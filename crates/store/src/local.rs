@@ -98,12 +98,18 @@ impl LocalFolder {
             .open(self.root.join(LOCK));
         let lock = lock.map_err(|e| Error::io("lock", key, &e))?;
         lock.lock().map_err(|e| Error::io("lock", key, &e))?;
-        let current = match fs::read(self.root.join(key)) {
+        let path = self.root.join(key);
+        let current = match fs::read(&path) {
             Ok(current) => Some(current),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(Error::io("read", key, &e)),
         };
         if current.as_deref() != expected {
+            // It may be from a replacement that failed, or was killed, between its rename and the sync. The caller goes on from
+            // what it finds, so that has to be on disk first.
+            if current.is_some() {
+                sync_dir(path.parent().unwrap_or(&self.root)).map_err(|e| Error::io("sync", key, &e))?;
+            }
             return Ok(false);
         }
         self.put(key, bytes).map(|()| true)

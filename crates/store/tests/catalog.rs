@@ -338,6 +338,28 @@ async fn nothing_is_written_for_a_commit_that_changes_nothing() {
     assert_eq!(store.counters().puts, puts);
 }
 
+/// `/dev/full`, put where the root would be staged, refuses every byte as a full disk does.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn attempts_on_a_full_disk_leave_no_tables_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_local(folder.path()).unwrap();
+    let catalog = Catalog::open(store.clone()).await.unwrap();
+    for attempt in 0..3 {
+        // Each attempt stages one table, then the root.
+        let staged = folder
+            .path()
+            .join(format!(".tmp/{}-{}", std::process::id(), 2 * attempt + 1));
+        std::os::unix::fs::symlink("/dev/full", staged).unwrap();
+        let error = catalog.commit(add(1)).await.unwrap_err();
+        assert!(matches!(error, Error::OutOfSpace(_)), "{error}");
+        assert_eq!(store.list("").await.unwrap(), []);
+    }
+    let snapshot = catalog.commit(add(1)).await.unwrap();
+    assert_eq!(snapshot.objects(&tenants()[0], EVER).await.unwrap().len(), 1);
+    assert_eq!(store.list("").await.unwrap().len(), 2, "the root and its table");
+}
+
 #[tokio::test]
 async fn queries_read_only_the_tables_of_their_windows_and_only_once() {
     let store = Store::in_memory();

@@ -232,6 +232,9 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// A request becomes one record of the log, and a line may become a page of an object, whose limit is 1 GiB.
+const MAX_REQUEST_BYTES: u64 = 512 << 20;
+
 /// The configuration and, for every setting that was given, where.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -321,7 +324,22 @@ pub(crate) fn load(arguments: &ArgMatches, environment: impl Fn(&str) -> Option<
             loaded.apply(setting, value, Origin::Flag(format!("--{}", setting.flag)))?;
         }
     }
+    check(&loaded.config)?;
     Ok(loaded)
+}
+
+/// Refuses settings with which the server would start and then refuse, or fail at, what they allow.
+fn check(config: &Config) -> anyhow::Result<()> {
+    let at_most = |(name, value): (&str, u64), (limit_name, limit): (&str, u64)| {
+        if value <= limit {
+            return Ok(());
+        }
+        let (value, limit) = (exact_bytes(value), exact_bytes(limit));
+        Err(anyhow!("{name}={value} is more than {limit_name}={limit}"))
+    };
+    let request = ("max_request_bytes", config.max_request_bytes);
+    at_most(request, ("max_unflushed_bytes", config.max_unflushed_bytes))?;
+    at_most(request, ("the largest possible value", MAX_REQUEST_BYTES))
 }
 
 fn apply_file(loaded: &mut Loaded, path: &Path, text: &str) -> anyhow::Result<()> {
@@ -483,6 +501,18 @@ mod tests {
         );
         f(None, &[], &["--head-max-bytes=0"], "0 is not allowed");
         f(None, &[], &["--log-level=loud"], "none of error");
+        f(
+            None,
+            &[],
+            &["--max-unflushed-bytes=63MiB"],
+            "max_request_bytes=64MiB is more than max_unflushed_bytes=63MiB",
+        );
+        f(
+            None,
+            &[],
+            &["--max-request-bytes=513MiB", "--max-unflushed-bytes=1GiB"],
+            "max_request_bytes=513MiB is more than the largest possible value=512MiB",
+        );
     }
 
     #[test]

@@ -143,3 +143,39 @@ async fn what_cannot_be_published_survives_a_restart() {
     assert_eq!(read_lines(&engine).await, ["first", "second"]);
     engine.shutdown().await;
 }
+
+#[tokio::test]
+async fn an_object_that_cannot_be_announced_is_stored_once() {
+    let data = tempfile::tempdir().unwrap();
+    let (store, catalog) = open_store(data.path()).await;
+    let engine = Engine::open(plain(data.path()), store.clone(), catalog).await.unwrap();
+    std::fs::write(data.path().join("store/catalog"), "in the way").unwrap();
+    push(&engine, &[("a", 1, "line")]).await.unwrap();
+    for _ in 0..3 {
+        engine.flush().await.unwrap_err();
+    }
+    assert_eq!(store.counters().puts, 1);
+    std::fs::remove_file(data.path().join("store/catalog")).unwrap();
+    while engine.flush().await.is_err() {
+        // An attempt that began before the way was free may still fail.
+    }
+    assert_eq!(read_lines(&engine).await, ["line"]);
+    assert_eq!((engine.stats().flushes, segments(data.path()).len()), (1, 0));
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_head_that_fills_the_memory_is_cut_whatever_its_own_limit() {
+    let data = tempfile::tempdir().unwrap();
+    let mut options = plain(data.path());
+    options.max_unflushed_bytes = 600;
+    let engine = open(options).await.unwrap();
+    let mut published = engine.published();
+    push(&engine, &[("a", 1, "first")]).await.unwrap();
+    let long = "x".repeat(500);
+    push(&engine, &[("a", 2, &long)]).await.unwrap_err();
+    published.wait_for(|published| published.objects == 1).await.unwrap();
+    push(&engine, &[("a", 2, &long)]).await.unwrap();
+    assert_eq!(read_lines(&engine).await.len(), 2);
+    engine.shutdown().await;
+}

@@ -64,6 +64,21 @@ impl LogFile for DiskFile {
     }
 }
 
+/// Makes a directory and its parents where they are missing, their names durable: what is synced below them has to be found.
+pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    create_directory(parent)?;
+    match std::fs::create_dir(directory) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made?,
+    }
+    sync_directory(parent)
+}
+
 /// Makes names in a directory durable.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()

@@ -1,6 +1,6 @@
 //! Who writes this log: the writer's name, and the lock that keeps a second process out.
 
-use super::file::sync_directory;
+use super::file::{create_directory, sync_directory};
 use super::replay::list_segments;
 use crate::Error;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -24,7 +24,7 @@ impl DirectoryLock {
     /// # Errors
     /// [`Error::Locked`] if another process holds it.
     pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(data_dir).map_err(|e| Error::io("create", data_dir, e))?;
+        create_directory(data_dir).map_err(|e| Error::io("create", data_dir, e))?;
         let path = data_dir.join("lock");
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = open.map_err(|e| Error::io("open", &path, e))?;

@@ -17,7 +17,7 @@ mod identity;
 mod log;
 mod replay;
 
-pub(crate) use file::{DiskStorage, LogFile, LogStorage};
+pub(crate) use file::{DiskStorage, LogFile, LogStorage, create_directory};
 pub use identity::DirectoryLock;
 pub(crate) use identity::{read_writer_id, writer_id};
 pub(crate) use log::Log;

@@ -53,6 +53,15 @@ pub(crate) struct Root {
     pub(crate) superseded: Vec<Superseded>,
 }
 
+impl Root {
+    /// Keys of all current tables.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tenants
+            .values()
+            .flat_map(|tables| tables.newest_first().map(|(_, key)| key.as_str()))
+    }
+}
+
 /// The current tables of one tenant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TenantTables {

@@ -104,6 +104,16 @@ struct Current {
     root: Option<Versioned>,
 }
 
+/// A commit whose tables are written.
+struct Prepared {
+    /// The root that makes them current.
+    root: Root,
+    /// Keys of the new tables.
+    tables: Vec<String>,
+    /// Tables to delete once the root is written.
+    expired: Vec<String>,
+}
+
 impl Catalog {
     /// Opens the catalog of a store, empty where there is none, and sweeps tables that a crashed commit left behind.
     pub async fn open(store: Store) -> Result<Self, Error> {
@@ -152,15 +162,15 @@ impl Catalog {
         let _turn = self.0.committing.lock().await;
         for _ in 0..MAX_ATTEMPTS {
             let current = self.0.current.read().clone();
-            let Some((root, expired)) = self.prepare(&current.snapshot, &commit).await? else {
+            let Some(Prepared { root, tables, expired }) = self.prepare(&current.snapshot, &commit).await? else {
                 return Ok(current.snapshot);
             };
-            let written = self
-                .0
-                .store
-                .replace(ROOT_KEY, current.root.as_ref(), seal(&root))
-                .await?;
-            let Some(written) = written else {
+            let replaced = self.0.store.replace(ROOT_KEY, current.root.as_ref(), seal(&root)).await;
+            if let Err(error @ Error::OutOfSpace(_)) = replaced {
+                self.delete_unnamed(&tables).await;
+                return Err(error);
+            }
+            let Some(written) = replaced? else {
                 // Where the store did what it was asked but its answer was lost, the next attempt finds nothing left to change.
                 self.reload().await?;
                 continue;
@@ -175,9 +185,8 @@ impl Catalog {
         })
     }
 
-    /// Writes the tables of a commit. Returns the root that makes them current and the tables to delete after that; `None` if the
-    /// commit changes nothing.
-    async fn prepare(&self, base: &CatalogSnapshot, commit: &Commit) -> Result<Option<(Root, Vec<String>)>, Error> {
+    /// Writes the tables of a commit; `None` if the commit changes nothing.
+    async fn prepare(&self, base: &CatalogSnapshot, commit: &Commit) -> Result<Option<Prepared>, Error> {
         let mut root = base.root.clone();
         let changed = change_tables(base, commit, &mut root.next_sequence).await?;
         let mut watermark_rises = false;
@@ -234,7 +243,20 @@ impl Catalog {
             self.delete_tables(writes.iter().map(|(key, _)| key.as_str())).await;
             return Err(error);
         }
-        Ok(Some((root, expired.into_iter().map(|old| old.key).collect())))
+        Ok(Some(Prepared {
+            root,
+            tables: writes.into_iter().map(|(key, _)| key).collect(),
+            expired: expired.into_iter().map(|old| old.key).collect(),
+        }))
+    }
+
+    /// Gives back the space of tables whose root found none: with each further attempt on a full disk they would become more. An error
+    /// does not tell that nothing happened, so the root is asked; what can't be told stays until the next sweep.
+    async fn delete_unnamed(&self, tables: &[String]) {
+        let Ok(snapshot) = self.reload().await else { return };
+        let named: HashSet<&str> = snapshot.root.tables().collect();
+        let unnamed = tables.iter().map(String::as_str).filter(|key| !named.contains(key));
+        self.delete_tables(unnamed).await;
     }
 
     async fn reload(&self) -> Result<Arc<CatalogSnapshot>, Error> {
@@ -257,11 +279,8 @@ impl Catalog {
     async fn sweep(&self) -> Result<(), Error> {
         let snapshot = self.snapshot();
         let root = &snapshot.root;
-        let current = root
-            .tenants
-            .values()
-            .flat_map(|tables| tables.newest_first().map(|(_, key)| key.as_str()));
-        let named: HashSet<&str> = current
+        let named: HashSet<&str> = root
+            .tables()
             .chain(root.superseded.iter().map(|old| old.key.as_str()))
             .collect();
         let keep_ms = i64::try_from((self.0.options.keep_superseded * SWEEP_FACTOR).as_millis()).unwrap_or(i64::MAX);

@@ -105,11 +105,18 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let progress = Progress::start(&files, quiet);
     let sender = Sender::start(&client, progress.sent_counter());
+    let mut unread = None;
     for path in &files {
-        if !read_file(path, &labels, &sender, &progress)? {
-            break;
+        match read_file(path, &labels, &sender, &progress) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(failure) => {
+                unread = Some(failure);
+                break;
+            }
         }
     }
+    // Also after a file that can't be read to its end: what was read until then is sent.
     let outcome = sender.finish();
     progress.bar.finish_and_clear();
     let totals = outcome?;
@@ -121,6 +128,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
             "the server refused lines in {} requests; last: {refusal}",
             totals.refused_requests
         );
+    }
+    if let Some(failure) = unread {
+        return Err(failure);
+    }
+    if totals.refusal.is_some() {
         return Ok(ExitCode::from(EXIT_REFUSED));
     }
     Ok(ExitCode::SUCCESS)
@@ -141,7 +153,7 @@ fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Reads a file and hands its lines over; false if sending has failed.
+/// Reads a file and hands its lines over, also those before a place that can't be read; false if sending has failed.
 fn read_file(path: &Path, labels: &[(String, String)], sender: &Sender, progress: &Progress) -> Result<bool, Failure> {
     let labels = stream_labels(path, labels);
     let bar = progress.bar.clone();
@@ -154,7 +166,15 @@ fn read_file(path: &Path, labels: &[(String, String)], sender: &Sender, progress
     let name = || path.display().to_string();
     let mut lines = opened.with_context(name).map_err(Failure::usage)?;
     let mut batch = Batch::new(&labels);
-    while let Some(line) = lines.next_line().with_context(name).map_err(Failure::usage)? {
+    loop {
+        let line = match lines.next_line().with_context(name) {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) => {
+                let _ = batch.entries() == 0 || sender.send(batch);
+                return Err(Failure::usage(error));
+            }
+        };
         if batch.entries() == BATCH_ENTRIES || (batch.entries() > 0 && batch.bytes() + line.text.len() > BATCH_BYTES) {
             let full = std::mem::replace(&mut batch, Batch::new(&labels));
             if !sender.send(full) {
@@ -239,11 +259,10 @@ impl Progress {
         }
     }
 
-    /// Counts lines as they are sent.
-    fn sent_counter(&self) -> impl Fn(&Batch) + Clone + Send + 'static {
+    /// Counts lines that were sent.
+    fn sent_counter(&self) -> impl Fn(u64) + Clone + Send + 'static {
         let (bar, lines) = (self.bar.clone(), self.lines.clone());
-        move |batch| {
-            let entries = batch.entries() as u64;
+        move |entries| {
             let sent = lines.fetch_add(entries, Ordering::Relaxed) + entries;
             let seconds = bar.elapsed().as_secs_f64().max(1e-3);
             bar.set_message(format!("{sent} lines, {:.0} lines/s", sent as f64 / seconds));

@@ -35,8 +35,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Starts sending. `sent` hears of each batch that the server took.
-    pub(crate) fn start(client: &Client, sent: impl Fn(&Batch) + Clone + Send + 'static) -> Self {
+    /// Starts sending. `sent` hears how many entries each request had that the server took.
+    pub(crate) fn start(client: &Client, sent: impl Fn(u64) + Clone + Send + 'static) -> Self {
         let (queue, batches) = sync_channel(SENDERS);
         let batches = std::sync::Arc::new(Mutex::new(batches));
         let threads = (0..SENDERS)
@@ -81,18 +81,18 @@ impl Sender {
     }
 }
 
-fn send_all(client: &Client, batches: &Mutex<Receiver<Batch>>, sent: &impl Fn(&Batch)) -> anyhow::Result<Totals> {
+fn send_all(client: &Client, batches: &Mutex<Receiver<Batch>>, sent: &impl Fn(u64)) -> anyhow::Result<Totals> {
     let mut totals = Totals::default();
     loop {
         let next = batches.lock().map_err(|_| anyhow!("bug: a sender panicked"))?.recv();
         let Ok(batch) = next else { return Ok(totals) };
-        sent(&batch);
         let (entries, bytes) = (batch.entries() as u64, batch.bytes() as u64);
         let body = batch.into_body().context("packing a request")?;
         match send_one(client, &body, &mut totals.retries)? {
             None => {
                 totals.entries += entries;
                 totals.bytes += bytes;
+                sent(entries);
             }
             Some(refusal) => {
                 totals.refused_requests += 1;

@@ -44,6 +44,25 @@ fn query(place: &[&str], query: &str, more: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
+fn what_stands_before_damage_in_a_file_is_sent() {
+    let place = tempfile::tempdir().unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(DPKG.as_bytes()).unwrap();
+    let packed = packer.finish().unwrap();
+    let file = place.path().join("dpkg.log.1.gz");
+    std::fs::write(&file, &packed[..packed.len() - 4]).unwrap();
+    let server = Server::start(&place.path().join("data"), &[]);
+    let url = server.client().url().to_owned();
+    let (code, _, said) = run(&["push", file.to_str().unwrap(), "--url", &url]);
+    assert!(
+        code == 2 && said.contains("sent 7 lines") && said.contains("dpkg.log.1.gz"),
+        "{code} {said}"
+    );
+    let (_, lines, _) = query(&["--url", &url], r#"{service_name="dpkg"}"#, &["-o", "raw"]);
+    assert_eq!(lines.lines().count(), 7, "{lines}");
+}
+
+#[test]
 fn files_go_in_and_answers_come_out() {
     let place = tempfile::tempdir().unwrap();
     let (dpkg, apt) = (place.path().join("dpkg.log"), place.path().join("history.log"));
