@@ -325,6 +325,16 @@ fn order() {
 }
 
 #[test]
+fn pipeline() {
+    check(include_str!("cases/pipeline.txt"));
+}
+
+#[test]
+fn metrics() {
+    check(include_str!("cases/metrics.txt"));
+}
+
+#[test]
 fn numbers() {
     check(include_str!("cases/numbers.txt"));
 }
