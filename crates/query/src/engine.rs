@@ -5,7 +5,7 @@ use crate::context::QueryContext;
 use crate::node::column;
 use crate::plan::{Metric, Planner, plan_log, plan_metric};
 use crate::pool::Pool;
-use crate::request::{InstantRequest, QueryLimits, RangeRequest, Steps, check_range};
+use crate::request::{InstantRequest, QueryLimits, RangeRequest, Steps, check_range, check_time};
 use crate::scan::EntryColumns;
 use crate::vector::Points;
 use crate::{QueryError, select};
@@ -166,7 +166,7 @@ impl Inner {
     async fn instant(&self, tenant: &TenantId, request: &InstantRequest) -> Result<Answer, QueryError> {
         let started = Instant::now();
         let time_ns = request.time_ns;
-        check_range(time_ns, time_ns)?;
+        check_time("time", time_ns)?;
         let Expr::Metric(expr) = timberline_logql::parse(&request.query)? else {
             let text = "log queries are not supported as an instant query type, please change your query to a range query type";
             return Err(QueryError::BadRequest(text.into()));

@@ -274,7 +274,7 @@ fn equal_times_keep_the_order_of_arrival() {
         .collect();
     let rows = rows(&format!("{{app=\"a\"}}\n{text}"));
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    for (layout, threads) in layouts().into_iter().filter(|(layout, _)| !layout.doubled) {
+    for (layout, threads) in layouts() {
         let limits = QueryLimits {
             threads,
             ..QueryLimits::default()
@@ -322,6 +322,16 @@ fn vectors() {
 #[test]
 fn order() {
     check(include_str!("cases/order.txt"));
+}
+
+#[test]
+fn pipeline() {
+    check(include_str!("cases/pipeline.txt"));
+}
+
+#[test]
+fn metrics() {
+    check(include_str!("cases/metrics.txt"));
 }
 
 #[test]

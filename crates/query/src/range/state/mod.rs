@@ -24,9 +24,9 @@ use std::fmt::Debug;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// Left end, not included, nanoseconds.
-    pub(crate) after_ns: i64,
+    pub(crate) after_ns: i128,
     /// Right end, included, nanoseconds.
-    pub(crate) until_ns: i64,
+    pub(crate) until_ns: i128,
 }
 
 impl Window {

@@ -116,20 +116,20 @@ fn counter_rate(mut samples: Vec<(i64, f64)>, window: Window) -> f64 {
         .map(|pair| pair[0].1)
         .sum();
     let mut increase = last.1 - first.1 + resets;
-    let seconds = |from: i64, to: i64| (to - from) as f64 / 1e9;
-    let sampled = seconds(first.0, last.0);
+    let seconds = |from: i128, to: i128| (to - from) as f64 / 1e9;
+    let sampled = seconds(first.0.into(), last.0.into());
     if sampled == 0.0 {
         return 0.0;
     }
     let between = sampled / (samples.len() - 1) as f64;
     // Where the window goes on for much longer than samples are apart, the counter is taken to begin or end half way to the next one.
     let near = |gap: f64| if gap < between * 1.1 { gap } else { between / 2.0 };
-    let mut to_start = near(seconds(window.after_ns, first.0));
+    let mut to_start = near(seconds(window.after_ns, first.0.into()));
     // A counter does not go below zero: the start is not extrapolated further than where it was zero.
     if increase > 0.0 && first.1 >= 0.0 {
         to_start = to_start.min(sampled * (first.1 / increase));
     }
-    let extrapolated = to_start + sampled + near(seconds(last.0, window.until_ns));
+    let extrapolated = to_start + sampled + near(seconds(last.0.into(), window.until_ns));
     increase *= extrapolated / sampled;
     increase / window.seconds()
 }
