@@ -13,7 +13,7 @@ use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{ExecutionPlan, PlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use std::collections::hash_map::Entry;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Keeps the first lines in the direction of the query and gives them in order. As soon as it holds enough, it tells the scan which
@@ -51,20 +51,21 @@ impl FirstLinesExec {
     fn run(&self, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let mut input = self.input.execute(0, task)?;
         let mut first = FirstLines {
+            direction: self.direction,
             // With an interval, which lines are skipped is known only when all are in order.
             capacity: if self.interval_ns == 0 { self.limit } else { usize::MAX },
             bound: self.bound.clone(),
-            heap: BinaryHeap::new(),
-            stale: 0,
+            by_time: BTreeMap::new(),
+            count: 0,
             places: HashMap::default(),
             bytes: 0,
             repeated: 0,
         };
-        let (direction, interval_ns, limit) = (self.direction, self.interval_ns, self.limit);
+        let (interval_ns, limit) = (self.interval_ns, self.limit);
         let context = self.context.clone();
         let batch = async move {
             while let Some(batch) = input.try_next().await? {
-                first.add(&batch, direction)?;
+                first.add(&batch)?;
                 if interval_ns > 0 && first.bytes > context.limits.max_interval_bytes {
                     let limit = context.limits.max_interval_bytes;
                     let text = format!(
@@ -111,13 +112,8 @@ operator!(
     execute: (this, _partition, task) => this.run(task)
 );
 
-/// Place of a line in the answer: timestamp and arrival, turned round for the backward direction.
-type Order = (i128, u64);
-
-/// A line; the order is that of the answer, so the first in a max-heap is the one to drop.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Line {
-    order: Order,
     identity: Identity,
     timestamp_ns: i64,
     arrival: u64,
@@ -125,22 +121,24 @@ struct Line {
     text: Vec<u8>,
 }
 
+/// The first lines so far, and all others of the last time among them: which of those count is known only at the end, because an earlier
+/// copy of one may still come.
 struct FirstLines {
+    direction: Direction,
     capacity: usize,
     bound: Option<Arc<TimeBound>>,
-    /// The lines kept, and copies of some of them that turned out to stand further back.
-    heap: BinaryHeap<Line>,
-    /// Copies in the heap.
-    stale: usize,
-    /// The place of each line kept that may come again from another source. Of several copies the first one counts, so that the answer does
-    /// not depend on which was read first.
-    places: HashMap<(i64, Identity), Order, ahash::RandomState>,
+    /// Lines by time, turned round for the backward direction.
+    by_time: BTreeMap<i128, Vec<Line>>,
+    count: usize,
+    /// Where each line that may come again from another source stands among those of its time. The copy that arrived first counts, so that the
+    /// answer does not depend on which was read first.
+    places: HashMap<(i64, Identity), usize, ahash::RandomState>,
     bytes: usize,
     repeated: usize,
 }
 
 impl FirstLines {
-    fn add(&mut self, batch: &RecordBatch, direction: Direction) -> Result<()> {
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         let timestamps = column::<Int64Array>(batch, EntryColumns::TIMESTAMP)?.values();
         let arrivals = column::<UInt64Array>(batch, EntryColumns::ARRIVAL)?.values();
         let labels = column::<UInt32Array>(batch, EntryColumns::LABELS)?.values();
@@ -151,81 +149,98 @@ impl FirstLines {
         ];
         for row in 0..batch.num_rows() {
             let (timestamp_ns, arrival) = (timestamps[row], arrivals[row]);
-            let order = match direction {
-                Direction::Forward => (i128::from(timestamp_ns), arrival),
-                Direction::Backward => (-i128::from(timestamp_ns), u64::MAX - arrival),
+            let order = match self.direction {
+                Direction::Forward => i128::from(timestamp_ns),
+                Direction::Backward => -i128::from(timestamp_ns),
             };
-            let identity = (identities[0][row], identities[1][row]);
-            let is_full = self.heap.len() - self.stale >= self.capacity;
-            if is_full && self.heap.peek().is_none_or(|worst| worst.order <= order) {
+            if self.is_full() && self.last_time().is_none_or(|last| last < order) {
                 continue;
             }
-            let mut replaces = false;
+            let group = self.by_time.entry(order).or_default();
+            let identity = (identities[0][row], identities[1][row]);
             if identity != HELD_ONCE {
                 match self.places.entry((timestamp_ns, identity)) {
-                    Entry::Occupied(place) if *place.get() <= order => {
+                    Entry::Occupied(place) => {
                         self.repeated += 1;
+                        let first = &mut group[*place.get()];
+                        first.arrival = first.arrival.min(arrival);
                         continue;
                     }
-                    Entry::Occupied(mut place) => {
-                        place.insert(order);
-                        self.repeated += 1;
-                        self.stale += 1;
-                        replaces = true;
-                    }
                     Entry::Vacant(place) => {
-                        place.insert(order);
+                        place.insert(group.len());
                     }
                 }
             }
             let text = lines.value(row).to_vec();
             self.bytes += size_of::<Line>() + text.len();
-            self.heap.push(Line {
-                order,
+            self.count += 1;
+            group.push(Line {
                 identity,
                 timestamp_ns,
                 arrival,
                 labels: labels[row],
                 text,
             });
-            if is_full && !replaces {
-                self.drop_stale();
-                if let Some(worst) = self.heap.pop()
-                    && worst.identity != HELD_ONCE
-                {
-                    self.places.remove(&(worst.timestamp_ns, worst.identity));
-                }
-            }
-            self.drop_stale();
+            self.drop_last_times();
         }
-        if let (Some(bound), Some(worst)) = (&self.bound, self.heap.peek())
-            && self.heap.len() - self.stale >= self.capacity
+        if let (Some(bound), true) = (&self.bound, self.is_full())
+            && let Some(line) = self.by_time.last_key_value().and_then(|(_, group)| group.first())
         {
-            bound.tighten(worst.timestamp_ns);
+            bound.tighten(line.timestamp_ns);
         }
         Ok(())
     }
 
-    /// Drops copies until the first in the heap is a line that is kept.
-    fn drop_stale(&mut self) {
-        while self.stale > 0
-            && let Some(worst) = self.heap.peek()
-            && self.is_stale(worst)
-        {
-            self.heap.pop();
-            self.stale -= 1;
+    fn is_full(&self) -> bool {
+        self.count >= self.capacity
+    }
+
+    fn last_time(&self) -> Option<i128> {
+        self.by_time.last_key_value().map(|(order, _)| *order)
+    }
+
+    /// Drops the lines of the last time while there are enough before it, and bounds how many lines of one time are held.
+    fn drop_last_times(&mut self) {
+        while let Some(mut last) = self.by_time.last_entry() {
+            let group = last.get_mut();
+            let before = self.count - group.len();
+            if before >= self.capacity {
+                self.count = before;
+                for line in last.remove() {
+                    self.places.remove(&(line.timestamp_ns, line.identity));
+                }
+                continue;
+            }
+            let most = (self.capacity - before).saturating_mul(2).max(TIES_KEPT);
+            if group.len() > most && group.iter().all(|line| line.identity == HELD_ONCE) {
+                sort_ties(group, self.direction);
+                group.truncate(self.capacity - before);
+                self.count = before + group.len();
+            }
+            return;
         }
     }
 
-    fn is_stale(&self, line: &Line) -> bool {
-        line.identity != HELD_ONCE && self.places.get(&(line.timestamp_ns, line.identity)) != Some(&line.order)
-    }
-
-    /// The lines kept, in order.
-    fn into_lines(mut self) -> Vec<Line> {
-        let mut lines = std::mem::take(&mut self.heap).into_sorted_vec();
-        lines.retain(|line| !self.is_stale(line));
+    /// The first lines in order.
+    fn into_lines(self) -> Vec<Line> {
+        let mut lines = Vec::with_capacity(self.count);
+        for mut group in self.by_time.into_values() {
+            sort_ties(&mut group, self.direction);
+            lines.append(&mut group);
+        }
+        lines.truncate(self.capacity);
         lines
+    }
+}
+
+/// Lines of one time are held up to this number before those that are too many are looked for.
+const TIES_KEPT: usize = 1024;
+
+/// Lines of one time in order of arrival or its reverse.
+fn sort_ties(lines: &mut [Line], direction: Direction) {
+    match direction {
+        Direction::Forward => lines.sort_unstable_by_key(|line| line.arrival),
+        Direction::Backward => lines.sort_unstable_by_key(|line| std::cmp::Reverse(line.arrival)),
     }
 }
 

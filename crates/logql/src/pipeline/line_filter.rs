@@ -258,6 +258,8 @@ mod tests {
         f("|~", &["(?m)^b"], "a\nb", true);
         f("|~", &[".*foo.*"], "a foo b", true);
         f("|~", &["x*foo.*"], "a fo b", false);
+        f("|~", &[".{,2}foo"], "a foo", false);
+        f("|~", &[".{,2}foo"], "a{,2}foo", true);
         f("|=", &["ip(10.0.0.0/8)"], "from 10.1.2.3", true);
         f("!=", &["ip(10.0.0.0/8)"], "from 10.1.2.3", false);
         f("!=", &["ip(10.0.0.0/8)"], "no address", true);

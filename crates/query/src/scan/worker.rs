@@ -163,7 +163,7 @@ impl Worker {
                 Some(seen) if seen.may_repeat(stream, timestamp_ns) => seen.identity(stream, line, &pairs),
                 _ => HELD_ONCE,
             };
-            // Whoever collects lines tells equal ones apart: which of them counts depends on arrival. Samples are all the same.
+            // Whoever collects lines finds copies: which of them counts depends on arrival. Samples are all the same.
             let is_repeat = || {
                 let seen = spec.seen.as_ref().filter(|_| identity != HELD_ONCE && !is_entries);
                 seen.is_some_and(|seen| !seen.insert(stream, timestamp_ns, identity))

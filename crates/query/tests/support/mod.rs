@@ -57,9 +57,16 @@ impl Memory {
         let number = |row: &Row| labels.iter().position(|l| *l == row.labels).unwrap() as i64 + 1;
         let mut numbered: Vec<(i64, Row)> = rows.iter().map(|r| (number(r), r.clone())).collect();
         if layout.sorted {
-            numbered.reverse();
-            numbered.sort_by_key(|(id, row)| (*id, std::cmp::Reverse(row.timestamp_ns)));
-            numbered.dedup();
+            // Of exact duplicates the first stays.
+            let mut kept: Vec<(i64, Row)> = Vec::new();
+            for row in numbered {
+                if !kept.contains(&row) {
+                    kept.push(row);
+                }
+            }
+            kept.reverse();
+            kept.sort_by_key(|(id, row)| (*id, std::cmp::Reverse(row.timestamp_ns)));
+            numbered = kept;
         }
         let stream = |(index, labels): (usize, &LabelSet)| {
             let id = index as i64 + 1;
