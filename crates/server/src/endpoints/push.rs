@@ -30,7 +30,7 @@ pub(super) async fn handle(
     answer(state.engine().push(&tenant, batch).await)
 }
 
-/// Reads and decodes a body; also hands out its share of the budget for bytes in flight.
+/// Reads and decodes a body; also hands out its share of the budget for decoded bytes in flight.
 async fn receive<'a>(
     state: &'a AppState,
     headers: &HeaderMap,
@@ -39,7 +39,8 @@ async fn receive<'a>(
     let encoding = text(headers, &header::CONTENT_ENCODING);
     let format = BodyFormat::from_headers(text(headers, &header::CONTENT_TYPE), encoding)?;
     let length = text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
-    let share = state.budget().share(length, format.is_packed()).await;
+    let budget = state.budget();
+    let _reading = budget.share_to_read(length).await;
     let limit = state.options().max_push_bytes;
     if headers.contains_key(header::EXPECT)
         && let Some(bytes) = length.filter(|bytes| *bytes > limit)
@@ -48,8 +49,18 @@ async fn receive<'a>(
         return Err(DecodeError::TooLarge { bytes, limit }.into());
     }
     let body = read_in_time(state, body, length).await?;
-    let batch = decode(body, format, state.options().max_push_unpacked_bytes).await?;
-    Ok((batch, share))
+    let limit = state.options().max_push_unpacked_bytes;
+    let claimed = format.claimed_bytes(&body).min(limit);
+    let share = budget.share_to_decode(claimed).await;
+    match decode(body.clone(), format, claimed).await {
+        // It has more than it says, and waits for the room that this may take.
+        Err(DecodeError::TooLarge { .. }) if claimed < limit => {
+            drop(share);
+            let share = budget.share_to_decode(limit).await;
+            Ok((decode(body, format, limit).await?, share))
+        }
+        decoded => Ok((decoded?, share)),
+    }
 }
 
 /// Why a body never became a batch.

@@ -4,48 +4,71 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 const KIB: usize = 1024;
 
-/// Packed bodies are counted as this many times their size: logs seldom pack better.
-const PACKED_FACTOR: usize = 8;
-
-/// A body whose length is not told beforehand is counted as this.
+/// A body whose length is not told beforehand is counted as this while it is read.
 const UNKNOWN_BYTES: usize = 1 << 20;
 
-/// Bytes that push requests may hold. Who finds it used up waits: the sender's connection is not read meanwhile.
+/// Bytes that push requests may hold: one half for bodies as they are sent, one for what they unpack to. Who finds a half used
+/// up waits: the sender's connection is not read meanwhile.
+///
+/// Requests take from the first half before they take from the second, so those that have both never wait for others.
 #[derive(Debug)]
 pub(crate) struct PushBudget {
+    read: Pool,
+    decoded: Pool,
+    max_body_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Pool {
     kibibytes: Semaphore,
     total: usize,
-    max_body_bytes: usize,
-    max_unpacked_bytes: usize,
 }
 
 impl PushBudget {
-    /// A budget of this many bytes for bodies of at most `max_body_bytes`, which unpack to at most `max_unpacked_bytes`.
-    pub(crate) fn new(bytes: usize, max_body_bytes: usize, max_unpacked_bytes: usize) -> Self {
-        let total = (bytes / KIB).clamp(1, Semaphore::MAX_PERMITS);
+    /// A budget of this many bytes, for bodies of at most `max_body_bytes`.
+    pub(crate) fn new(bytes: usize, max_body_bytes: usize) -> Self {
         Self {
-            kibibytes: Semaphore::new(total),
-            total,
+            read: Pool::new(bytes / 2),
+            decoded: Pool::new(bytes / 2),
             max_body_bytes,
-            max_unpacked_bytes,
         }
     }
 
     /// Bytes of the budget that are in use now.
     pub(crate) fn used_bytes(&self) -> usize {
+        self.read.used_bytes() + self.decoded.used_bytes()
+    }
+
+    /// Waits for a share to read a body of this length. One that will be refused for its length, of which nothing is kept, takes
+    /// next to nothing.
+    pub(crate) async fn share_to_read(&self, length: Option<usize>) -> SemaphorePermit<'_> {
+        let bytes = length.unwrap_or(UNKNOWN_BYTES);
+        self.read
+            .share(if bytes > self.max_body_bytes { 0 } else { bytes })
+            .await
+    }
+
+    /// Waits for a share for this many unpacked bytes.
+    pub(crate) async fn share_to_decode(&self, bytes: usize) -> SemaphorePermit<'_> {
+        self.decoded.share(bytes).await
+    }
+}
+
+impl Pool {
+    fn new(bytes: usize) -> Self {
+        let total = (bytes / KIB).clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            kibibytes: Semaphore::new(total),
+            total,
+        }
+    }
+
+    fn used_bytes(&self) -> usize {
         (self.total - self.kibibytes.available_permits()) * KIB
     }
 
-    /// Waits for a share for a body of this length. A body larger than the whole budget gets all of it; one that will be refused for
-    /// its length, of which nothing is kept, gets next to nothing.
-    pub(crate) async fn share(&self, length: Option<usize>, packed: bool) -> SemaphorePermit<'_> {
-        let bytes = match length.unwrap_or(UNKNOWN_BYTES) {
-            refused if refused > self.max_body_bytes => 0,
-            bytes if packed => bytes
-                .saturating_mul(PACKED_FACTOR)
-                .min(bytes.saturating_add(self.max_unpacked_bytes)),
-            bytes => bytes,
-        };
+    /// What is larger than the whole pool gets all of it.
+    async fn share(&self, bytes: usize) -> SemaphorePermit<'_> {
         let wanted = (bytes / KIB + 1).min(self.total);
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
         self.kibibytes
@@ -61,27 +84,25 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_body_waits_for_the_others_and_gets_through() {
-        let budget = PushBudget::new(64 * KIB, KIB * KIB, KIB * KIB);
-        let small = budget.share(Some(10 * KIB), false).await;
-        let mut large = Box::pin(budget.share(Some(KIB * KIB), true));
+        let budget = PushBudget::new(128 * KIB, KIB * KIB);
+        let small = budget.share_to_read(Some(10 * KIB)).await;
+        let mut large = Box::pin(budget.share_to_read(Some(KIB * KIB)));
         assert!(futures::poll!(&mut large).is_pending());
         drop(small);
-        drop(large.await);
-        drop(budget.share(None, false).await);
+        let reading = large.await;
+        // What is read goes on whatever waits to be read.
+        drop(budget.share_to_decode(KIB * KIB).await);
+        drop(reading);
+        drop(budget.share_to_read(None).await);
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[tokio::test]
-    async fn a_body_holds_no_more_than_it_can_come_to() {
-        let budget = PushBudget::new(64 * KIB, 8 * KIB, 16 * KIB);
-        let f = async |length: Option<usize>, packed: bool, want: usize| {
-            let _share = budget.share(length, packed).await;
-            assert_eq!(budget.used_bytes(), want * KIB, "{length:?} {packed}");
-        };
-        f(Some(0), false, 1).await;
-        f(Some(8 * KIB), false, 9).await;
-        f(Some(KIB), true, 9).await;
-        f(Some(8 * KIB), true, 25).await;
-        f(Some(8 * KIB + 1), true, 1).await;
-        f(Some(usize::MAX), false, 1).await;
+    async fn a_body_holds_no_more_than_is_kept_of_it() {
+        let budget = PushBudget::new(128 * KIB, 8 * KIB);
+        for (length, want) in [(0, 1), (8 * KIB, 9), (8 * KIB + 1, 1), (usize::MAX, 1)] {
+            let _share = budget.share_to_read(Some(length)).await;
+            assert_eq!(budget.used_bytes(), want * KIB, "{length}");
+        }
     }
 }
