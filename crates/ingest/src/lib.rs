@@ -44,6 +44,7 @@ mod queue;
 mod record;
 mod replay;
 mod shared;
+mod shown;
 mod stats;
 #[cfg(test)]
 mod tests;

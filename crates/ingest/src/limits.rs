@@ -3,7 +3,8 @@
 
 /// Limits of one tenant on what it pushes. The names are those of Loki's `limits_config` (http-api.md chapter 15).
 ///
-/// There is no limit on the age of an entry, in neither direction: late and future entries are stored like others.
+/// There is no limit on the age of an entry, in neither direction: late and future entries are stored like others, as long as
+/// a query can ask for their time ([`MAX_TIMESTAMP_NS`](timberline_store::MAX_TIMESTAMP_NS)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `max_line_size`: longest line in bytes.

@@ -7,7 +7,9 @@ use crate::level::{detect, is_level_name};
 use crate::limits::Limits;
 use crate::names::{is_label_name, push_metadata_name, push_metadata_value, with_service_name};
 use crate::record::{RecordWriter, encode_labels};
+use crate::shown::{ShownLabels, shown};
 use timberline_logql::labels::{Label, LabelSet};
+use timberline_store::MAX_TIMESTAMP_NS;
 
 /// The metadata name under which the severity of an entry is stored.
 const DETECTED_LEVEL: &str = "detected_level";
@@ -77,8 +79,10 @@ pub(crate) fn prepare(
             .iter()
             .find(|(name, _)| is_level_name(name.as_bytes()))
             .map(|(_, value)| value);
+        let shown_labels = ShownLabels::new(&labels);
         for entry in entries.clone().map(|entry| batch.entry(entry)) {
-            if let Err(refusal) = pairs.fill(entry, &labels, labels_level, limits) {
+            let checked = check_time(entry.timestamp_ns, &shown_labels);
+            if let Err(refusal) = checked.and_then(|()| pairs.fill(entry, &shown_labels, labels_level, limits)) {
                 refusals.add(refusal, 1, entry.line.len() as u64);
                 continue;
             }
@@ -135,7 +139,7 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
             return Err((
                 "invalid_labels",
                 400,
-                format!("error parsing labels '{text}' with error: {error}"),
+                format!("error parsing labels '{}' with error: {}", shown(text), shown(error)),
             ));
         }
     };
@@ -150,34 +154,42 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
         return Err((
             "duplicate_label_names",
             400,
-            format!("stream '{set}' has duplicate label name: '{name}'"),
+            format!("stream '{}' has duplicate label name: '{}'", shown(&set), shown(name)),
         ));
     }
     if let Some((name, _)) = set.iter().find(|(name, _)| !is_label_name(name)) {
         let message = format!(
-            "error parsing labels '{set}' with error: label name '{name}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*"
+            "error parsing labels '{}' with error: label name '{}' is not of the form [a-zA-Z_][a-zA-Z0-9_]*",
+            shown(&set),
+            shown(name)
         );
         return Err(("invalid_labels", 400, message));
     }
     let count = set.len() - usize::from(set.get(crate::names::SERVICE_NAME).is_some());
     if count > limits.max_label_names {
         let limit = limits.max_label_names;
-        let message =
-            format!("entry for stream '{set}' has {count} label names; limit {limit} (max_label_names_per_series)");
+        let message = format!(
+            "entry for stream '{}' has {count} label names; limit {limit} (max_label_names_per_series)",
+            shown(&set)
+        );
         return Err(("max_label_names_per_series", 400, message));
     }
     for (name, value) in set.iter() {
         if name.len() > limits.max_label_name_bytes {
             let (length, limit) = (name.len(), limits.max_label_name_bytes);
             let message = format!(
-                "stream '{set}' has label name too long: '{name}' ({length} bytes, limit {limit}, max_label_name_length)"
+                "stream '{}' has label name too long: '{}' ({length} bytes, limit {limit}, max_label_name_length)",
+                shown(&set),
+                shown(name)
             );
             return Err(("label_name_too_long", 400, message));
         }
         if value.len() > limits.max_label_value_bytes {
             let (length, limit) = (value.len(), limits.max_label_value_bytes);
             let message = format!(
-                "stream '{set}' has label value too long: '{value}' ({length} bytes, limit {limit}, max_label_value_length)"
+                "stream '{}' has label value too long: '{}' ({length} bytes, limit {limit}, max_label_value_length)",
+                shown(&set),
+                shown(value)
             );
             return Err(("label_value_too_long", 400, message));
         }
@@ -195,15 +207,34 @@ fn stream_labels(given: &StreamLabels, limits: &Limits) -> Result<LabelSet, Refu
 
 fn stream_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
     let message = format!(
-        "maximum active stream limit exceeded when trying to create stream {labels}, limit {} (max_global_streams_per_user)",
+        "maximum active stream limit exceeded when trying to create stream {}, limit {} (max_global_streams_per_user)",
+        shown(labels),
         limits.max_streams
     );
     ("stream_limit", 429, message)
 }
 
+/// Refuses a time that no query can ask for; it is a mistake in units anyway.
+fn check_time(timestamp_ns: i64, labels: &ShownLabels<'_>) -> Result<(), Refusal> {
+    const MOST: i64 = MAX_TIMESTAMP_NS;
+    if timestamp_ns >= MOST {
+        let message =
+            format!("entry for stream '{labels}' has timestamp too new: {timestamp_ns} ns, the limit is {MOST} ns");
+        return Err(("too_far_in_future", 400, message));
+    }
+    if timestamp_ns < -MOST {
+        let message = format!(
+            "entry for stream '{labels}' has timestamp too old: {timestamp_ns} ns, oldest acceptable timestamp is: -{MOST} ns"
+        );
+        return Err(("greater_than_max_sample_age", 400, message));
+    }
+    Ok(())
+}
+
 fn name_limit(labels: &LabelSet, limits: &Limits) -> Refusal {
     let message = format!(
-        "stream '{labels}' brings more different names of labels and structured metadata than fit a data object, limit {} (max_names)",
+        "stream '{}' brings more different names of labels and structured metadata than fit a data object, limit {} (max_names)",
+        shown(labels),
         limits.max_names
     );
     ("max_names", 400, message)
@@ -223,7 +254,7 @@ impl Pairs {
     fn fill(
         &mut self,
         entry: BatchEntry<'_>,
-        labels: &LabelSet,
+        labels: &ShownLabels<'_>,
         labels_level: Option<&str>,
         limits: &Limits,
     ) -> Result<(), Refusal> {
@@ -243,7 +274,10 @@ impl Pairs {
         for (name, value) in entry.metadata() {
             let start = self.text.len();
             if !push_metadata_name(name, &mut self.text) {
-                let message = format!("stream '{labels}' has structured metadata with the unusable name '{name}'");
+                let message = format!(
+                    "stream '{labels}' has structured metadata with the unusable name '{}'",
+                    shown(name)
+                );
                 return Err(("invalid_labels", 400, message));
             }
             let name_end = self.text.len();
@@ -269,7 +303,7 @@ impl Pairs {
         Ok(())
     }
 
-    fn check_size(&self, entry: BatchEntry<'_>, labels: &LabelSet, limits: &Limits) -> Result<(), Refusal> {
+    fn check_size(&self, entry: BatchEntry<'_>, labels: &ShownLabels<'_>, limits: &Limits) -> Result<(), Refusal> {
         let (count, limit) = (entry.metadata_len(), limits.max_metadata_entries);
         if count > limit {
             let message = format!(

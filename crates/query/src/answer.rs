@@ -19,11 +19,11 @@ pub struct Answer {
 /// Rows of an answer.
 #[derive(Clone, Debug)]
 pub enum QueryResult {
-    /// Log lines, grouped by their final labels, in order of the labels; entries in the requested direction.
+    /// Log lines, grouped by their final labels, in order of the labels as text; entries in the requested direction.
     Streams(Vec<StreamResult>),
-    /// Series over time, in order of their labels.
+    /// Series over time, in order of their labels as text.
     Matrix(Vec<Series>),
-    /// Series at one time; in order of their labels unless the query sorts.
+    /// Series at one time; in order of their labels as text unless the query sorts.
     Vector(Vec<Sample>),
     /// A number without labels.
     Scalar {
@@ -48,6 +48,9 @@ pub struct StreamResult {
 pub struct Entry {
     /// Nanoseconds since 1970.
     pub timestamp_ns: i64,
+    /// Place among all lines of the answer, whatever their stream: in the requested direction, and of lines of one stored stream at the
+    /// same time in order of arrival.
+    pub position: usize,
     /// The line after the pipeline; normally UTF-8.
     pub line: Bytes,
     /// Its labels by category.

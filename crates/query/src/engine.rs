@@ -5,7 +5,7 @@ use crate::context::QueryContext;
 use crate::node::column;
 use crate::plan::{Metric, Planner, plan_log, plan_metric};
 use crate::pool::Pool;
-use crate::request::{InstantRequest, QueryLimits, RangeRequest, Steps, check_range};
+use crate::request::{InstantRequest, QueryLimits, RangeRequest, Steps, check_range, check_time};
 use crate::scan::EntryColumns;
 use crate::vector::Points;
 use crate::{QueryError, select};
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{ExecutionPlan, displayable};
 use futures::TryStreamExt;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 use timberline_logql::ast::{Expr, LogExpr, Matcher, MetricExpr, VectorOp};
@@ -153,7 +153,7 @@ impl Inner {
                     }
                     Metric::Vector(plan) => {
                         let mut series = points(plan, &planner.context).await?;
-                        series.sort_by(|a, b| a.labels.cmp(&b.labels));
+                        series.sort_by_cached_key(|s| s.labels.to_string());
                         series
                     }
                 };
@@ -166,7 +166,7 @@ impl Inner {
     async fn instant(&self, tenant: &TenantId, request: &InstantRequest) -> Result<Answer, QueryError> {
         let started = Instant::now();
         let time_ns = request.time_ns;
-        check_range(time_ns, time_ns)?;
+        check_time("time", time_ns)?;
         let Expr::Metric(expr) = timberline_logql::parse(&request.query)? else {
             let text = "log queries are not supported as an instant query type, please change your query to a range query type";
             return Err(QueryError::BadRequest(text.into()));
@@ -177,7 +177,7 @@ impl Inner {
             Metric::Vector(plan) => {
                 let mut series = points(plan, &planner.context).await?;
                 if !sorts(&expr) {
-                    series.sort_by(|a, b| a.labels.cmp(&b.labels));
+                    series.sort_by_cached_key(|s| s.labels.to_string());
                 }
                 let sample = |s: Series| {
                     s.points.first().map(|&(time_ns, value)| Sample {
@@ -205,30 +205,41 @@ impl Inner {
                 request.limit
             )));
         }
-        let mut streams: BTreeMap<LabelSet, Vec<Entry>> = BTreeMap::new();
+        let mut streams: Vec<StreamResult> = Vec::new();
+        // Label sets that differ in categories only are one stream of the answer.
+        let mut by_number: HashMap<u32, usize> = HashMap::new();
+        let mut by_labels: HashMap<LabelSet, usize> = HashMap::new();
+        let mut position = 0;
         if let Some(plan) = plan_log(planner, log, request).await? {
             let add = |batch: &RecordBatch| {
                 let timestamps = column::<Int64Array>(batch, EntryColumns::TIMESTAMP)?.values();
-                let labels = column::<UInt32Array>(batch, EntryColumns::LABELS)?.values();
+                let numbers = column::<UInt32Array>(batch, EntryColumns::LABELS)?.values();
                 let lines = column::<BinaryArray>(batch, EntryColumns::LINE)?;
                 for row in 0..batch.num_rows() {
-                    let labels = planner.context.entry_labels.get(labels[row]);
-                    let line = Bytes::copy_from_slice(lines.value(row));
-                    let entries = streams.entry(labels.merged()).or_default();
-                    entries.push(Entry {
+                    let labels = planner.context.entry_labels.get(numbers[row]);
+                    let stream = *by_number.entry(numbers[row]).or_insert_with(|| {
+                        *by_labels.entry(labels.merged()).or_insert_with_key(|merged| {
+                            streams.push(StreamResult {
+                                labels: merged.clone(),
+                                entries: Vec::new(),
+                            });
+                            streams.len() - 1
+                        })
+                    });
+                    streams[stream].entries.push(Entry {
                         timestamp_ns: timestamps[row],
-                        line,
+                        position,
+                        line: Bytes::copy_from_slice(lines.value(row)),
                         labels,
                     });
+                    position += 1;
                 }
                 Ok(())
             };
             execute(plan, add).await?;
         }
-        let streams = streams
-            .into_iter()
-            .map(|(labels, entries)| StreamResult { labels, entries });
-        Ok(QueryResult::Streams(streams.collect()))
+        streams.sort_by_cached_key(|s| s.labels.to_string());
+        Ok(QueryResult::Streams(streams))
     }
 }
 

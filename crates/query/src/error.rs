@@ -61,7 +61,9 @@ impl From<timberline_logql::pipeline::CompileError> for QueryError {
         use timberline_logql::pipeline::CompileError;
         match error {
             CompileError::Invalid(text) => QueryError::Parse(text),
-            CompileError::NotSupported(text) => QueryError::NotSupported(text),
+            CompileError::NotSupported(part) => {
+                QueryError::NotSupported(format!("this version does not evaluate the {part}"))
+            }
         }
     }
 }

@@ -4,6 +4,10 @@ use crate::QueryError;
 use std::future::Future;
 use tokio::runtime::{Builder, Runtime};
 
+/// Stack of a thread. Planning and running go down the tree of a query, whose height the parser bounds
+/// (`timberline_logql::MAX_OPERATORS`); memory is taken only as far as the stack is used.
+const STACK_BYTES: usize = 32 << 20;
+
 /// A runtime of its own for queries.
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -20,6 +24,7 @@ impl Pool {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("query")
+            .thread_stack_size(STACK_BYTES)
             .enable_time()
             .build()
             .map_err(|e| QueryError::Internal(format!("query threads can't be started: {e}")))?;

@@ -1,6 +1,7 @@
 //! What is asked: parameters of range and instant queries, and the limits they are held to.
 
 use crate::QueryError;
+use timberline_store::MAX_TIMESTAMP_NS;
 
 /// Order of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,8 @@ impl Steps {
 
     /// The `index`th evaluation time.
     pub(crate) fn time_ns(&self, index: usize) -> i64 {
-        self.first_ns + self.step_ns * index as i64
+        // The product may leave 64 bits where the sum does not.
+        self.first_ns.wrapping_add(self.step_ns.wrapping_mul(index as i64))
     }
 
     /// The evaluation times of a range request: checked, and aligned if the limits say so (logql.md 17, 18).
@@ -123,7 +125,8 @@ impl Steps {
         Ok(Self {
             first_ns,
             step_ns,
-            count: ((last_ns - first_ns) / step_ns) as usize + 1,
+            // Both ends may lie far out after alignment to a huge step.
+            count: (last_ns.abs_diff(first_ns) / step_ns.unsigned_abs()) as usize + 1,
         })
     }
 }
@@ -148,16 +151,19 @@ pub(crate) fn check_range(start_ns: i64, end_ns: i64) -> Result<(), QueryError> 
             "end timestamp must not be before or equal to start time".into(),
         ));
     }
-    // Half of what 64 bits hold, 146 years around 1970: leaves room for ranges, offsets and alignment.
-    const MOST: i64 = i64::MAX / 2;
-    for (name, value) in [("start", start_ns), ("end", end_ns)] {
-        if !(-MOST..=MOST).contains(&value) {
-            return Err(QueryError::BadRequest(format!(
-                "{name} time {value} ns is outside of [-{MOST}, {MOST}]"
-            )));
-        }
+    check_time("start time", start_ns)?;
+    check_time("end time", end_ns)
+}
+
+/// Refuses a time that no query may have.
+pub(crate) fn check_time(name: &str, time_ns: i64) -> Result<(), QueryError> {
+    const MOST: i64 = MAX_TIMESTAMP_NS;
+    if (-MOST..=MOST).contains(&time_ns) {
+        return Ok(());
     }
-    Ok(())
+    Err(QueryError::BadRequest(format!(
+        "{name} {time_ns} ns is outside of [-{MOST}, {MOST}]"
+    )))
 }
 
 #[cfg(test)]
@@ -187,6 +193,11 @@ mod tests {
         assert_eq!(of(&request(7, 127, 60), false), Ok((7, 3)));
         assert_eq!(of(&request(-7, -7, 60), true), Ok((-60, 2)));
         assert_eq!(of(&request(60, 60, 60), true), Ok((60, 1)));
+        // The whole range of 64 bits and more lies between the two.
+        let most = i64::MAX / s;
+        assert_eq!(of(&request(-1, 1, most), true), Ok((-most, 3)));
+        let steps = Steps::of(&request(-1, 1, most), &QueryLimits::default()).unwrap();
+        assert_eq!([0, 1, 2].map(|i| steps.time_ns(i) / s), [-most, 0, most]);
         assert!(of(&request(0, 11_000, 1), true).is_ok());
         let Err(QueryError::Limit(text)) = of(&request(0, 11_001, 1), true) else {
             panic!("accepted")

@@ -64,11 +64,13 @@ pub(crate) struct SelectedSource {
     pub(crate) source: Arc<dyn RowSource>,
     /// Position in order of arrival.
     pub(crate) arrival: usize,
-    /// From the source's stream number (minus `first_id`) to the query's; [`NOT_SELECTED`] elsewhere.
-    ids: Vec<u32>,
-    first_id: i64,
     /// The source's numbers of the chosen streams, ascending.
     chosen: Vec<i64>,
+    /// The query's number of each.
+    numbers: Vec<u32>,
+    /// From the source's number, less the first one chosen, to the query's; [`NOT_SELECTED`] elsewhere. Empty where the numbers lie far apart:
+    /// a source may number its streams as it likes.
+    table: Vec<u32>,
 }
 
 /// In [`SelectedSource::stream`]: the stream is not read.
@@ -77,26 +79,35 @@ pub(crate) const NOT_SELECTED: u32 = u32::MAX;
 impl SelectedSource {
     fn new(source: Arc<dyn RowSource>, arrival: usize, mut chosen: Vec<(i64, u32)>) -> Self {
         chosen.sort_unstable();
-        let first_id = chosen.first().map_or(0, |c| c.0);
-        let width = chosen.last().map_or(0, |c| c.0 - first_id + 1);
-        let mut ids = vec![NOT_SELECTED; width as usize];
-        for &(id, stream) in &chosen {
-            ids[(id - first_id) as usize] = stream;
+        let (first_id, last_id) = (chosen.first().map_or(0, |c| c.0), chosen.last().map_or(0, |c| c.0));
+        let mut table = Vec::new();
+        let width = last_id.abs_diff(first_id);
+        if width < 4096 + 64 * chosen.len() as u64 {
+            table = vec![NOT_SELECTED; width as usize + 1];
+            for &(id, stream) in &chosen {
+                table[id.abs_diff(first_id) as usize] = stream;
+            }
         }
+        let (chosen, numbers) = chosen.into_iter().unzip();
         Self {
             source,
             arrival,
-            ids,
-            first_id,
-            chosen: chosen.into_iter().map(|c| c.0).collect(),
+            chosen,
+            numbers,
+            table,
         }
     }
 
     /// The query's number of a stream of this source, or [`NOT_SELECTED`].
     #[inline]
     pub(crate) fn stream(&self, id: i64) -> u32 {
-        let at = id.wrapping_sub(self.first_id) as u64 as usize;
-        self.ids.get(at).copied().unwrap_or(NOT_SELECTED)
+        let number = if self.table.is_empty() {
+            self.chosen.binary_search(&id).ok().map(|at| self.numbers[at])
+        } else {
+            let first_id = self.chosen.first().copied().unwrap_or_default();
+            self.table.get(id.wrapping_sub(first_id) as u64 as usize).copied()
+        };
+        number.unwrap_or(NOT_SELECTED)
     }
 
     /// True if a chosen stream has a number within these bounds.
@@ -253,6 +264,9 @@ mod tests {
                 unreachable!()
             }
         }
+        let far = SelectedSource::new(Arc::new(Nothing), 0, vec![(i64::MAX, 2), (i64::MIN, 0), (7, 1)]);
+        let found: Vec<u32> = [i64::MIN, 7, 8, i64::MAX].iter().map(|&id| far.stream(id)).collect();
+        assert_eq!(found, [0, 1, NOT_SELECTED, 2]);
         let s = SelectedSource::new(Arc::new(Nothing), 0, vec![(7, 0), (4, 1)]);
         let found: Vec<u32> = [3, 4, 5, 7, 8, i64::MIN].iter().map(|&id| s.stream(id)).collect();
         assert_eq!(found, [NOT_SELECTED, 1, NOT_SELECTED, 0, NOT_SELECTED, NOT_SELECTED]);

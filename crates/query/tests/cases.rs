@@ -241,6 +241,69 @@ fn what_is_not_needed_is_not_read() {
     );
 }
 
+/// The stack is bounded too: the most operators that the parser takes, and as many levels as it takes.
+#[test]
+fn large_expressions_are_answered() {
+    let rows = rows("{app=\"a\"}\n 1 x\n");
+    let layout = layouts()[0].0;
+    let engine = QueryEngine::new(Arc::new(Sources::new(&rows, layout)), QueryLimits::default()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let count = r#"count_over_time({app="a"}[10s])"#;
+    let f = |query: String, want: &str| {
+        let found = print(runtime.block_on(ask(&engine, &query, "at 10")));
+        assert_eq!(found.trim(), want, "{}", &query[..60]);
+    };
+    f(format!("1{}", " + 1".repeat(1000)), "1001");
+    f(
+        format!("{count}{}", format!(" + {count}").repeat(1000)),
+        r#"{app="a"} 1001"#,
+    );
+    f(format!("vector(1){}", " or vector(1)".repeat(1000)), "{} 1");
+    f(format!("{}{count}{}", "sum(".repeat(120), ")".repeat(120)), "{} 1");
+    f(
+        format!("{}{count}{}", "(1 + ".repeat(120), ")".repeat(120)),
+        r#"{app="a"} 121"#,
+    );
+}
+
+/// Lines of one stream at the same time keep the order of arrival or its reverse, also across the streams of the answer.
+#[test]
+fn equal_times_keep_the_order_of_arrival() {
+    let text: String = (0..40)
+        .map(|i| format!(" 1 {{\"k\":\"{}\",\"n\":\"{i:02}\"}}\n", i * 7 % 5))
+        .collect();
+    let rows = rows(&format!("{{app=\"a\"}}\n{text}"));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (layout, threads) in layouts() {
+        let limits = QueryLimits {
+            threads,
+            ..QueryLimits::default()
+        };
+        let engine = QueryEngine::new(Arc::new(Sources::new(&rows, layout)), limits).unwrap();
+        let f = |parameters: &str, want: Vec<usize>| {
+            let answer = runtime
+                .block_on(ask(&engine, r#"{app="a"} | json k"#, parameters))
+                .unwrap();
+            let QueryResult::Streams(streams) = answer.result else {
+                panic!("not lines")
+            };
+            let mut entries: Vec<_> = streams.into_iter().flat_map(|s| s.entries).collect();
+            entries.sort_by_key(|e| e.position);
+            let number = |line: &[u8]| {
+                String::from_utf8_lossy(&line[line.len() - 4..line.len() - 2])
+                    .parse()
+                    .unwrap()
+            };
+            let found: Vec<usize> = entries.iter().map(|e| number(&e.line)).collect();
+            assert_eq!(found, want, "{parameters} {layout:?}, {threads} threads");
+        };
+        f("lines 0 10 100 forward", (0..40).collect());
+        f("lines 0 10 100 backward", (0..40).rev().collect());
+        f("lines 0 10 7 forward", (0..7).collect());
+        f("lines 0 10 7 backward", (33..40).rev().collect());
+    }
+}
+
 #[test]
 fn lines() {
     check(include_str!("cases/lines.txt"));
@@ -254,6 +317,21 @@ fn ranges() {
 #[test]
 fn vectors() {
     check(include_str!("cases/vectors.txt"));
+}
+
+#[test]
+fn order() {
+    check(include_str!("cases/order.txt"));
+}
+
+#[test]
+fn pipeline() {
+    check(include_str!("cases/pipeline.txt"));
+}
+
+#[test]
+fn metrics() {
+    check(include_str!("cases/metrics.txt"));
 }
 
 #[test]

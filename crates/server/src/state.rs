@@ -77,7 +77,7 @@ impl AppState {
             options.query_timeout,
         );
         let gate = Arc::new(gate);
-        let budget = Arc::new(PushBudget::new(options.max_push_inflight_bytes, options.max_push_bytes));
+        let budget = Arc::new(PushBudget::new(options.max_push_inflight_bytes));
         let metrics = Metrics::new(&engine, &gate, &budget);
         Self(Arc::new(Shared {
             engine,

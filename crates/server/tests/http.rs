@@ -471,6 +471,32 @@ async fn a_body_that_never_comes_is_not_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn senders_that_announce_much_and_send_nothing_keep_nobody_waiting() {
+    let options = ServerOptions {
+        max_push_inflight_bytes: 64 << 10,
+        push_read_timeout: Duration::from_secs(3600),
+        ..ServerOptions::default()
+    };
+    let server = Server::start(options).await;
+    let mut stuck = Vec::new();
+    for length in ["60000000", "99999999999"] {
+        stuck.push(
+            server
+                .send("POST", PUSH, &[JSON[0], ("content-length", length)], b"{")
+                .await,
+        );
+        // Longer than the budget itself, so that its share is the last to be had.
+        let values: Vec<_> = (0..1000)
+            .map(|i| json!([(T0 + i).to_string(), "x".repeat(100)]))
+            .collect();
+        let reply = server
+            .post(PUSH, JSON, &body(&json!({"app": "shop"}), &json!(values)))
+            .await;
+        assert_eq!(reply.status, 204, "{}", reply.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn shutdown_waits_for_idle_connections_no_longer_than_the_deadline() {
     let server = Server::start(ServerOptions::default()).await;
     assert_eq!(server.get("/ready").await.status, 200);

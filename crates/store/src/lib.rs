@@ -58,7 +58,8 @@ pub use catalog::{Catalog, CatalogOptions, CatalogSnapshot, Commit, ObjectMeta};
 pub use error::Error;
 pub use object::{ObjectSource, SourceCache, catalog_sources};
 pub use source::{
-    Keys, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, SourceProvider, StreamInfo, TimeSpan,
+    Keys, MAX_TIMESTAMP_NS, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, SourceProvider, StreamInfo,
+    TimeSpan,
 };
 pub use store::{ListedObject, Store, StoreCounters, Versioned};
 pub use tenant::TenantId;

@@ -8,6 +8,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use timberline_logql::labels::LabelSet;
 
+/// The latest time that a query may ask for, and that entries must be before, in nanoseconds since 1970 (2116-02-20). The earliest is
+/// as far on the other side. Half of what 64 bits hold, which leaves room for ranges, offsets and alignment. The write path
+/// and queries both refuse what is beyond, so that nothing is stored that can't be found.
+pub const MAX_TIMESTAMP_NS: i64 = i64::MAX / 2;
+
 /// A time span in nanoseconds since 1970, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {

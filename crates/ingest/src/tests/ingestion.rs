@@ -3,7 +3,7 @@
 use super::harness::{ALL, Read, batch, open, plain, read, read_lines, read_sources, tenant};
 use crate::{Discarded, EngineOptions, PushBatch, PushError};
 use timberline_logql::labels::{Label, LabelSet};
-use timberline_store::{Selection, SourceProvider, TenantId, TimeSpan};
+use timberline_store::{MAX_TIMESTAMP_NS, Selection, SourceProvider, TenantId, TimeSpan};
 
 fn label(name: &str, value: &str) -> Label {
     Label {
@@ -173,6 +173,95 @@ async fn each_limit_refuses_what_is_one_beyond_it() {
 }
 
 #[tokio::test]
+async fn times_that_no_query_can_ask_for_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = open(plain(data.path())).await.unwrap();
+    const MOST: i64 = MAX_TIMESTAMP_NS;
+    let cases = [
+        (0, None),
+        (-MOST, None),
+        (MOST - 1, None),
+        (
+            -MOST - 1,
+            Some(("greater_than_max_sample_age", "has timestamp too old: ")),
+        ),
+        (
+            i64::MIN,
+            Some(("greater_than_max_sample_age", "has timestamp too old: ")),
+        ),
+        (MOST, Some(("too_far_in_future", "has timestamp too new: "))),
+        (i64::MAX, Some(("too_far_in_future", "has timestamp too new: "))),
+    ];
+    for (timestamp_ns, want) in cases {
+        let outcome = engine
+            .push(&TenantId::single(), batch([("a", timestamp_ns, "x")]))
+            .await
+            .unwrap();
+        match (outcome.rejected.as_slice(), want) {
+            ([], None) => {}
+            ([one], Some((reason, text))) => {
+                assert_eq!((one.reason, one.status), (reason, 400), "{timestamp_ns}");
+                assert!(
+                    one.message.contains(&format!("{text}{timestamp_ns}")),
+                    "{}",
+                    one.message
+                );
+            }
+            other => panic!("{timestamp_ns}: {other:?}"),
+        }
+    }
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_refusal_quotes_only_the_beginning_of_what_is_long() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = open(EngineOptions::new(data.path())).await.unwrap();
+    let long = "x".repeat(5_000);
+    let huge = long.repeat(20);
+    type Case<'a> = (crate::StreamLabels, &'a str, &'a [(&'a str, &'a str)], &'a str);
+    let full = || {
+        (0..60)
+            .map(|i| label(&format!("l{i}"), &long[..4_000]))
+            .collect::<Vec<_>>()
+    };
+    let unreadable = crate::StreamLabels::Unreadable {
+        text: huge.clone(),
+        error: huge.clone(),
+    };
+    let underscores = "_".repeat(50_000);
+    let cases: [Case<'_>; 7] = [
+        (unreadable, "", &[], "with error: xxx"),
+        (vec![label("a", &huge)].into(), "", &[], "has label value too long"),
+        (vec![label(&huge, "a")].into(), "", &[], "has label name too long"),
+        (
+            vec![label(&huge, "a"), label(&huge, "b")].into(),
+            "",
+            &[],
+            "has duplicate label name",
+        ),
+        (full().into(), "", &[("", "v")], "with the unusable name ''"),
+        (
+            vec![label("a", "1")].into(),
+            "",
+            &[(&underscores, "v")],
+            "with the unusable name '___",
+        ),
+        (full().into(), "", &[("k", &huge)], "has structured metadata too large"),
+    ];
+    for (labels, line, metadata, want) in cases {
+        let mut batch = PushBatch::new();
+        batch.begin_stream(labels);
+        batch.push_entry(1, line.as_bytes(), metadata.iter().copied());
+        let outcome = engine.push(&TenantId::single(), batch).await.unwrap();
+        let message = &outcome.rejected[0].message;
+        assert!(message.contains(want), "{message} should contain {want}");
+        assert!(message.len() < 3_000, "{want}: {} bytes", message.len());
+    }
+    engine.shutdown().await;
+}
+
+#[tokio::test]
 async fn good_entries_of_a_bad_request_are_kept_and_the_bad_ones_counted() {
     let data = tempfile::tempdir().unwrap();
     let mut options = plain(data.path());
@@ -277,8 +366,8 @@ async fn entries_are_stored_in_normal_form() {
         ("z__z", "second"),
         ("9", "9"),
     ];
-    batch.push_entry(i64::MIN, b"an error", metadata);
-    batch.push_entry(i64::MAX, b"an error", [("detected_level", "mine")]);
+    batch.push_entry(-MAX_TIMESTAMP_NS, b"an error", metadata);
+    batch.push_entry(MAX_TIMESTAMP_NS - 1, b"an error", [("detected_level", "mine")]);
     engine.push(&TenantId::single(), batch).await.unwrap();
     let entry = |timestamp_ns, metadata: &[(&str, &str)]| Read {
         labels: r#"{app="a", job="j", service_name="a"}"#.into(),
@@ -291,7 +380,7 @@ async fn entries_are_stored_in_normal_form() {
     };
     let want = [
         entry(
-            i64::MIN,
+            -MAX_TIMESTAMP_NS,
             &[
                 ("a", "1"),
                 ("detected_level", "error"),
@@ -299,7 +388,7 @@ async fn entries_are_stored_in_normal_form() {
                 ("z_z", "bad char"),
             ],
         ),
-        entry(i64::MAX, &[("detected_level", "mine")]),
+        entry(MAX_TIMESTAMP_NS - 1, &[("detected_level", "mine")]),
     ];
     assert_eq!(read(&engine).await, want);
     engine.flush().await.unwrap();

@@ -141,7 +141,11 @@ async fn plan_samples(
         SeriesLabels::Grouped(grouping) if !grouping.without => Some(&grouping.labels),
         _ => None,
     };
-    let mut wants = named.map_or(Wants::All, |names| Wants::Only(names.clone()));
+    let mut wants = match named {
+        // Only sums may go without parsers (logql.md 11): here they run for their errors.
+        Some(names) if range.op != RangeOp::AbsentOverTime => Wants::Only(names.clone()),
+        _ => Wants::All,
+    };
     let value = match (&range.unwrap, range.op) {
         (Some(unwrap), _) => {
             if let Wants::Only(names) = &mut wants {

@@ -95,8 +95,13 @@ impl<S: CellState> Cells<S> {
         Ok(RecordBatch::try_new(states_schema::<S>(), columns)?)
     }
 
+    /// Number of cells.
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
     /// Slides the windows over the cells of each series.
-    pub(super) fn into_points(
+    pub(super) async fn into_points(
         self,
         grid: &Grid,
         function: RangeFunction,
@@ -107,9 +112,10 @@ impl<S: CellState> Cells<S> {
             by_series.entry(series).or_default().push((cell, state));
         }
         let (mut numbers, mut times, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut work = 0;
         for (series, mut cells) in by_series {
             cells.sort_unstable_by_key(|c| c.0);
-            slide(cells, grid, |window, state| {
+            slide(cells, grid, &mut work, |window, state| {
                 let value = state.value(
                     function,
                     Window {
@@ -120,7 +126,8 @@ impl<S: CellState> Cells<S> {
                 numbers.push(series);
                 times.push(grid.time_ns(window));
                 values.push(value);
-            });
+            })
+            .await;
             context.check_points(values.len())?;
         }
         let columns: Vec<ArrayRef> = vec![
@@ -132,36 +139,44 @@ impl<S: CellState> Cells<S> {
     }
 }
 
-/// Calls `each` with every window that holds a cell and the merged state of its cells, which are sorted.
-fn slide<S: CellState>(cells: Vec<(i64, S)>, grid: &Grid, mut each: impl FnMut(usize, &S)) {
+/// Samples that are merged before other queries get their turn and a cancelled one ends.
+const TURN_SAMPLES: usize = 1 << 18;
+
+/// Calls `each` with every window that holds a cell and the merged state of its cells, which are sorted. `work` is what was done since the
+/// last pause.
+async fn slide<S: CellState>(cells: Vec<(i64, S)>, grid: &Grid, work: &mut usize, mut each: impl FnMut(usize, &S)) {
     let mut coming = cells.into_iter().peekable();
-    if S::GROWS {
-        let mut inside: VecDeque<(i64, S)> = VecDeque::new();
-        for window in 0..grid.windows() {
-            let covered = grid.cells(window);
+    let mut inside: VecDeque<(i64, S)> = VecDeque::new();
+    let mut sliding = Sliding::new();
+    for window in 0..grid.windows() {
+        let covered = grid.cells(window);
+        let total = if S::GROWS {
             while let Some(cell) = coming.next_if(|(cell, _)| *cell < covered.end) {
                 inside.push_back(cell);
             }
             while inside.front().is_some_and(|(cell, _)| *cell < covered.start) {
                 inside.pop_front();
             }
-            let mut total = S::default();
-            inside.iter().for_each(|(_, state)| total.merge(state));
-            if !inside.is_empty() {
-                each(window, &total);
+            (!inside.is_empty()).then(|| {
+                let mut total = S::default();
+                inside.iter().for_each(|(_, state)| total.merge(state));
+                total
+            })
+        } else {
+            while let Some((cell, state)) = coming.next_if(|(cell, _)| *cell < covered.end) {
+                sliding.push(cell, state);
             }
-        }
-        return;
-    }
-    let mut sliding = Sliding::new();
-    for window in 0..grid.windows() {
-        let covered = grid.cells(window);
-        while let Some((cell, state)) = coming.next_if(|(cell, _)| *cell < covered.end) {
-            sliding.push(cell, state);
-        }
-        sliding.drop_before(covered.start);
-        if let Some(total) = sliding.total() {
+            sliding.drop_before(covered.start);
+            sliding.total()
+        };
+        if let Some(total) = total {
             each(window, &total);
+            *work += total.samples_held();
+        }
+        *work += 1;
+        if *work >= TURN_SAMPLES {
+            *work = 0;
+            tokio::task::yield_now().await;
         }
     }
 }

@@ -19,6 +19,9 @@ use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanPrope
 use futures::TryStreamExt;
 use std::sync::Arc;
 
+/// Most cells that a series can have for each window that holds one of them.
+const MOST_CELLS_PER_POINT: usize = 6;
+
 /// Which half of the aggregation an operator does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Half {
@@ -93,6 +96,8 @@ impl RangeExec {
                     Half::Final => cells.add_states(&batch)?,
                 }
                 context.check_series(cells.series_count)?;
+                // So many cells give more points than are allowed.
+                context.check_points(cells.len() / MOST_CELLS_PER_POINT)?;
                 if S::GROWS && cells.samples > context.limits.max_samples {
                     return Err(QueryError::Limit(format!(
                         "more than max_samples={} samples would have to be held at once: ask for a shorter time range or fewer streams",
@@ -103,7 +108,7 @@ impl RangeExec {
             }
             let batch: RecordBatch = match half {
                 Half::Partial => cells.into_states()?,
-                Half::Final => cells.into_points(&grid, function, &context)?,
+                Half::Final => cells.into_points(&grid, function, &context).await?,
             };
             Ok(batch)
         };

@@ -4,12 +4,20 @@
 use crate::select::SelectedStream;
 use parking_lot::Mutex;
 use std::collections::HashSet;
+use timberline_store::source::TimeSpan;
+
+/// What an entry is told apart by, besides its timestamp: two independent 64-bit hashes of stream, line and metadata, so that a collision
+/// is out of reach.
+pub(crate) type Identity = (u64, u64);
+
+/// The identity of entries that no second source holds.
+pub(crate) const HELD_ONCE: Identity = (0, 0);
 
 /// Entries seen so far, by stream; shared by all partitions. Only entries in spans that sources share come here.
 #[derive(Debug)]
 pub(crate) struct SeenEntries {
-    streams: Vec<Mutex<HashSet<(i64, u64, u64)>>>,
-    // Two independent 64-bit hashes with the timestamp: a collision is out of reach.
+    spans: Vec<Option<TimeSpan>>,
+    streams: Vec<Mutex<HashSet<(i64, Identity)>>>,
     hashers: [ahash::RandomState; 2],
 }
 
@@ -21,15 +29,28 @@ impl SeenEntries {
         }
         let hashers = [ahash::RandomState::new(), ahash::RandomState::new()];
         Some(Self {
+            spans: streams.iter().map(|s| s.duplicates).collect(),
             streams: streams.iter().map(|_| Mutex::default()).collect(),
             hashers,
         })
     }
 
-    /// Remembers an entry; false if it was seen before. `metadata` is sorted by name.
-    pub(crate) fn insert(&self, stream: u32, timestamp_ns: i64, line: &[u8], metadata: &[(&str, &[u8])]) -> bool {
+    /// True if an entry of a stream may be held twice.
+    #[inline]
+    pub(crate) fn may_repeat(&self, stream: u32, timestamp_ns: i64) -> bool {
+        self.spans[stream as usize].is_some_and(|s| s.min_ns <= timestamp_ns && timestamp_ns <= s.max_ns)
+    }
+
+    /// The identity of an entry that may be held twice. `metadata` is sorted by name.
+    pub(crate) fn identity(&self, stream: u32, line: &[u8], metadata: &[(&str, &[u8])]) -> Identity {
         let [a, b] = &self.hashers;
-        let entry = (timestamp_ns, a.hash_one((line, metadata)), b.hash_one((line, metadata)));
-        self.streams[stream as usize].lock().insert(entry)
+        let entry = (stream, line, metadata);
+        // Anything but the identity of entries held once.
+        (a.hash_one(entry) | 1, b.hash_one(entry))
+    }
+
+    /// Remembers an entry; false if it was seen before.
+    pub(crate) fn insert(&self, stream: u32, timestamp_ns: i64, identity: Identity) -> bool {
+        self.streams[stream as usize].lock().insert((timestamp_ns, identity))
     }
 }

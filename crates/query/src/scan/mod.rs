@@ -10,6 +10,6 @@ mod queue;
 mod worker;
 
 pub(crate) use exec::{LogScanExec, ScanSpec};
-pub(crate) use identity::SeenEntries;
+pub(crate) use identity::{HELD_ONCE, Identity, SeenEntries};
 pub(crate) use output::{EntryColumns, SampleValue, ScanOutput, SeriesLabels};
 pub(crate) use queue::{RunQueue, TimeBound};

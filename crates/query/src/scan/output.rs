@@ -1,5 +1,6 @@
 //! What the scan hands on for each entry that passed the pipeline: a log line, or a sample for a range aggregation.
 
+use super::identity::Identity;
 use crate::QueryError;
 use crate::context::{KeyCache, QueryContext};
 use crate::node::schema;
@@ -23,6 +24,8 @@ impl EntryColumns {
     pub(crate) const LABELS: usize = 2;
     /// Binary.
     pub(crate) const LINE: usize = 3;
+    /// UInt64 and, in the next column, UInt64: the [`Identity`] of an entry that may come twice, else [`HELD_ONCE`].
+    pub(crate) const IDENTITY: usize = 4;
 }
 
 /// Number of an entry in a sample.
@@ -78,6 +81,8 @@ impl ScanOutput {
                 ("arrival", DataType::UInt64),
                 ("labels", DataType::UInt32),
                 ("line", DataType::Binary),
+                ("identity_a", DataType::UInt64),
+                ("identity_b", DataType::UInt64),
             ]),
             ScanOutput::Samples(..) => schema(&[
                 ("timestamp", DataType::Int64),
@@ -110,6 +115,7 @@ pub(crate) struct OutputBuilder {
     numbers: Vec<u32>,
     amounts: Vec<f64>,
     lines: BinaryBuilder,
+    identities: (Vec<u64>, Vec<u64>),
     key: Vec<u8>,
     cache: KeyCache,
     /// Labels of a series.
@@ -133,6 +139,7 @@ impl OutputBuilder {
             numbers: Vec::new(),
             amounts: Vec::new(),
             lines: BinaryBuilder::new(),
+            identities: (Vec::new(), Vec::new()),
             key: Vec::new(),
             cache: KeyCache::default(),
         }
@@ -148,6 +155,7 @@ impl OutputBuilder {
         &mut self,
         timestamp_ns: i64,
         arrival: u64,
+        identity: Identity,
         mut entry: Processed<'_>,
     ) -> Result<Option<u32>, QueryError> {
         self.key.clear();
@@ -155,7 +163,7 @@ impl OutputBuilder {
             entry.labels_key(&mut self.key);
             let (key, table) = (&self.key, &self.context.entry_labels);
             let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))));
-            self.push_known(timestamp_ns, arrival, number, entry.line);
+            self.push_known(timestamp_ns, arrival, identity, number, entry.line);
             return Ok(Some(number));
         };
         let unwrapped = match value {
@@ -175,20 +183,22 @@ impl OutputBuilder {
         let number = self.cache.get(key, || table.intern(decode_group_key(key)));
         match unwrapped {
             Some(amount) => self.push_sample(timestamp_ns, number, amount),
-            None => self.push_known(timestamp_ns, arrival, number, entry.line),
+            None => self.push_known(timestamp_ns, arrival, identity, number, entry.line),
         }
         Ok(Some(number))
     }
 
     /// Adds an entry whose number is known and whose amount, if it is a sample, depends on its line alone.
     #[inline]
-    pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, number: u32, line: &[u8]) {
+    pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, identity: Identity, number: u32, line: &[u8]) {
         match self.output {
             ScanOutput::Entries => {
                 self.timestamps.push(timestamp_ns);
                 self.numbers.push(number);
                 self.arrivals.push(arrival);
                 self.lines.append_value(line);
+                self.identities.0.push(identity.0);
+                self.identities.1.push(identity.1);
             }
             ScanOutput::Samples(SampleValue::LineBytes, _) => self.push_sample(timestamp_ns, number, line.len() as f64),
             ScanOutput::Samples(..) => self.push_sample(timestamp_ns, number, 1.0),
@@ -212,6 +222,8 @@ impl OutputBuilder {
                 columns.push(Arc::new(UInt64Array::from(take(&mut self.arrivals))));
                 columns.push(numbers);
                 columns.push(Arc::new(self.lines.finish()));
+                columns.push(Arc::new(UInt64Array::from(take(&mut self.identities.0))));
+                columns.push(Arc::new(UInt64Array::from(take(&mut self.identities.1))));
             }
             ScanOutput::Samples(..) => {
                 columns.push(numbers);

@@ -2,7 +2,8 @@
 //! Reads one run after another and runs the pipeline over its rows.
 
 use super::exec::ScanSpec;
-use super::output::OutputBuilder;
+use super::identity::HELD_ONCE;
+use super::output::{OutputBuilder, ScanOutput};
 use super::queue::RunTask;
 use crate::QueryError;
 use crate::context::count;
@@ -138,6 +139,7 @@ impl Worker {
         let selected = &spec.sources[task.source];
         let newest_first = selected.source.newest_first();
         let (streams, timestamps) = (keys.streams.values(), keys.timestamps.values());
+        let is_entries = matches!(spec.output, ScanOutput::Entries);
         let one_series_per_stream = spec.keeps_labels && metadata.is_empty() && spec.output.by_line();
         let mut pairs: Vec<(&str, &[u8])> = Vec::with_capacity(metadata.len());
         let (mut passed, mut repeated) = (0, 0);
@@ -157,17 +159,21 @@ impl Worker {
                 NOT_SELECTED
             };
             let arrival = arrival(selected.arrival, task.first_row + u64::from(row), newest_first);
-            let repeat = |seen: &super::identity::SeenEntries| {
-                let within = spec.streams[stream as usize].duplicates;
-                within.is_some_and(|s| s.min_ns <= timestamp_ns && timestamp_ns <= s.max_ns)
-                    && !seen.insert(stream, timestamp_ns, line, &pairs)
+            let identity = match &spec.seen {
+                Some(seen) if seen.may_repeat(stream, timestamp_ns) => seen.identity(stream, line, &pairs),
+                _ => HELD_ONCE,
+            };
+            // Whoever collects lines tells equal ones apart: which of them counts depends on arrival. Samples are all the same.
+            let is_repeat = || {
+                let seen = spec.seen.as_ref().filter(|_| identity != HELD_ONCE && !is_entries);
+                seen.is_some_and(|seen| !seen.insert(stream, timestamp_ns, identity))
             };
             if known != NOT_SELECTED {
-                if spec.seen.as_ref().is_some_and(repeat) {
+                if is_repeat() {
                     repeated += 1;
                     continue;
                 }
-                self.output.push_known(timestamp_ns, arrival, known, line);
+                self.output.push_known(timestamp_ns, arrival, identity, known, line);
                 passed += 1;
                 continue;
             }
@@ -178,11 +184,11 @@ impl Worker {
             let Some(entry) = self.runner.process(timestamp_ns, line, &pairs, true) else {
                 continue;
             };
-            if spec.seen.as_ref().is_some_and(repeat) {
+            if is_repeat() {
                 repeated += 1;
                 continue;
             }
-            let Some(number) = self.output.push(timestamp_ns, arrival, entry)? else {
+            let Some(number) = self.output.push(timestamp_ns, arrival, identity, entry)? else {
                 continue;
             };
             passed += 1;
@@ -206,9 +212,10 @@ fn choose_rows(spec: &ScanSpec, source: &SelectedSource, keys: &Keys, span: Time
             continue;
         }
         rows.push(row as u32);
-        if spec.seen.is_some() && !may_repeat {
-            let within = spec.streams[stream as usize].duplicates;
-            may_repeat = within.is_some_and(|s| s.min_ns <= timestamp_ns && timestamp_ns <= s.max_ns);
+        if let Some(seen) = &spec.seen
+            && !may_repeat
+        {
+            may_repeat = seen.may_repeat(stream, timestamp_ns);
         }
     }
     may_repeat

@@ -28,7 +28,7 @@ impl VectorFunction for Aggregate {
             };
             let groups: Vec<u32> = input.series.iter().map(group).collect();
             match self.op {
-                VectorOp::Sort | VectorOp::SortDesc => return Ok(self.sorted(input)),
+                VectorOp::Sort | VectorOp::SortDesc => return Ok(self.sorted(input, context)),
                 VectorOp::Topk | VectorOp::Bottomk => self.select(&input, &groups, context, &mut out),
                 _ => self.reduce(&input, &groups, &mut out),
             }
@@ -54,7 +54,11 @@ impl Aggregate {
 
     /// The k largest or smallest of each group, chosen afresh at every time; they keep all their labels.
     fn select(&self, input: &Points, groups: &[u32], context: &QueryContext, out: &mut Points) {
-        let labels: Vec<LabelSet> = input.series.iter().map(|s| context.series.get(s.0)).collect();
+        let labels: Vec<String> = input
+            .series
+            .iter()
+            .map(|s| context.series.get(s.0).to_string())
+            .collect();
         for (_, mut present) in input
             .by_time()
             .into_iter()
@@ -86,8 +90,9 @@ impl Aggregate {
         }
     }
 
-    /// In order of the value at the (only) time of an instant query.
-    fn sorted(&self, mut input: Points) -> Points {
+    /// In order of the value at the (only) time of an instant query; equal values in order of their labels.
+    fn sorted(&self, mut input: Points, context: &QueryContext) -> Points {
+        input.series.sort_by_cached_key(|s| context.series.get(s.0).to_string());
         let value = |points: &[(i64, f64)]| points.last().map_or(f64::NAN, |p| p.1);
         input.series.sort_by(|a, b| {
             let (a, b) = (value(&a.1), value(&b.1));

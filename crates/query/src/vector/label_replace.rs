@@ -25,10 +25,19 @@ impl VectorFunction for Replace {
                 None => series,
             };
             let merged = out.of(number);
+            let is_first = merged.is_empty();
             merged.extend(points);
-            // Two series that became one: one point a time stays.
+            if is_first {
+                continue;
+            }
+            // Two series that became one. Which of two values to keep would be a guess.
             merged.sort_by_key(|p| p.0);
-            merged.dedup_by_key(|p| p.0);
+            if merged.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                return Err(QueryError::BadRequest(format!(
+                    "label_replace: two series become {} at the same time",
+                    context.series.get(number)
+                )));
+            }
         }
         Ok(out)
     }

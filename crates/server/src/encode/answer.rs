@@ -4,7 +4,7 @@
 
 use super::{json, numbers, stats};
 use timberline_logql::labels::LabelSet;
-use timberline_query::{Answer, Direction, Entry, QueryResult, Sample, Series, StreamResult};
+use timberline_query::{Answer, Entry, QueryResult, Sample, Series, StreamResult};
 
 /// How log lines are laid out in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +12,7 @@ pub(crate) enum Layout {
     /// Streams by all their labels, lines as pairs.
     Merged,
     /// Streams by their stream labels only; each line carries its other labels by category (http-api.md 6.2).
-    Categorized {
-        /// Order of lines in the answer.
-        direction: Direction,
-    },
+    Categorized,
 }
 
 /// The body of an answer. `queue_seconds`: how long the query waited for its turn.
@@ -33,15 +30,11 @@ pub(crate) fn write_answer(answer: &Answer, layout: Layout, queue_seconds: f64) 
                 out.extend_from_slice(br#""streams","result":"#);
                 json::list(&mut out, streams, merged_stream);
             }
-            Layout::Categorized { direction } => {
+            Layout::Categorized => {
                 out.extend_from_slice(br#""streams","encodingFlags":["categorize-labels"],"result":"#);
-                json::list(
-                    &mut out,
-                    by_stream_labels(streams, direction),
-                    |out, (labels, entries)| {
-                        categorized_stream(out, labels, &entries);
-                    },
-                );
+                json::list(&mut out, by_stream_labels(streams), |out, (labels, entries)| {
+                    categorized_stream(out, labels, &entries);
+                });
             }
         },
         QueryResult::Matrix(series) => {
@@ -113,19 +106,18 @@ fn time_and_line(out: &mut Vec<u8>, entry: &Entry) {
     json::string(out, &entry.line);
 }
 
-/// Brings together the lines of each stream, whatever their other labels are, in the order asked for.
-fn by_stream_labels(streams: &[StreamResult], direction: Direction) -> Vec<(&LabelSet, Vec<&Entry>)> {
-    let mut groups = std::collections::BTreeMap::<&LabelSet, Vec<&Entry>>::new();
+/// Brings together the lines of each stream, whatever their other labels are, in the order of the whole answer.
+fn by_stream_labels(streams: &[StreamResult]) -> Vec<(&LabelSet, Vec<&Entry>)> {
+    let mut groups = std::collections::HashMap::<&LabelSet, Vec<&Entry>>::new();
     for entry in streams.iter().flat_map(|stream| &stream.entries) {
         groups.entry(&entry.labels.stream).or_default().push(entry);
     }
     for entries in groups.values_mut() {
-        match direction {
-            Direction::Forward => entries.sort_by_key(|entry| entry.timestamp_ns),
-            Direction::Backward => entries.sort_by_key(|entry| std::cmp::Reverse(entry.timestamp_ns)),
-        }
+        entries.sort_unstable_by_key(|entry| entry.position);
     }
-    groups.into_iter().collect()
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_cached_key(|(labels, _)| labels.to_string());
+    groups
 }
 
 fn one_series(out: &mut Vec<u8>, series: &Series) {
@@ -179,7 +171,11 @@ mod tests {
         LabelSet::from_pairs(pairs.iter().copied())
     }
 
-    fn stream(metadata: &[(&str, &str)], parsed: &[(&str, &str)], entries: &[(i64, &'static [u8])]) -> StreamResult {
+    fn stream(
+        metadata: &[(&str, &str)],
+        parsed: &[(&str, &str)],
+        entries: &[(usize, i64, &'static [u8])],
+    ) -> StreamResult {
         let stream = [("app", "shop")];
         let labels = Arc::new(EntryLabels {
             stream: set(&stream),
@@ -187,8 +183,9 @@ mod tests {
             parsed: set(parsed),
         });
         let all: Vec<_> = stream.iter().chain(metadata).chain(parsed).copied().collect();
-        let entry = |(timestamp_ns, line): &(i64, &'static [u8])| Entry {
+        let entry = |(position, timestamp_ns, line): &(usize, i64, &'static [u8])| Entry {
             timestamp_ns: *timestamp_ns,
+            position: *position,
             line: Bytes::from_static(line),
             labels: labels.clone(),
         };
@@ -211,7 +208,7 @@ mod tests {
             QueryResult::Streams(vec![stream(
                 &[("id", "7")],
                 &[],
-                &[(2, b"second \xff"), (1, b"<first>")],
+                &[(0, 2, b"second \xff"), (1, 1, b"<first>")],
             )]),
             "\"resultType\":\"streams\",\"result\":[{\"stream\":{\"app\":\"shop\",\"id\":\"7\"},\
              \"values\":[[\"2\",\"second \u{fffd}\"],[\"1\",\"<first>\"]]}]",
@@ -243,14 +240,12 @@ mod tests {
     #[test]
     fn categorized_lines_share_their_stream() {
         let streams = vec![
-            stream(&[("id", "7")], &[("status", "200")], &[(3, b"c"), (1, b"a")]),
-            stream(&[("id", "8")], &[], &[(2, b"b")]),
-            stream(&[], &[], &[(4, b"d")]),
+            stream(&[("id", "7")], &[("status", "200")], &[(1, 3, b"c"), (4, 1, b"a")]),
+            stream(&[("id", "8")], &[], &[(2, 3, b"b")]),
+            stream(&[], &[], &[(0, 4, b"d"), (3, 3, b"e")]),
         ];
-        let layout = Layout::Categorized {
-            direction: Direction::Backward,
-        };
-        let want = r#"{"status":"success","data":{"resultType":"streams","encodingFlags":["categorize-labels"],"result":[{"stream":{"app":"shop"},"values":[["4","d",{}],["3","c",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}],["2","b",{"structuredMetadata":{"id":"8"}}],["1","a",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}]]}]"#;
+        let layout = Layout::Categorized;
+        let want = r#"{"status":"success","data":{"resultType":"streams","encodingFlags":["categorize-labels"],"result":[{"stream":{"app":"shop"},"values":[["4","d",{}],["3","c",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}],["3","b",{"structuredMetadata":{"id":"8"}}],["3","e",{}],["1","a",{"structuredMetadata":{"id":"7"},"parsed":{"status":"200"}}]]}]"#;
         assert_eq!(body(QueryResult::Streams(streams), &[], layout), want);
     }
 

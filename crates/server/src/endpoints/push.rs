@@ -2,6 +2,7 @@
 
 use crate::AppState;
 use crate::error::HttpError;
+use crate::limits::PushShare;
 use crate::push::{BodyFormat, DecodeError};
 use crate::request::Tenant;
 use axum::body::Body;
@@ -9,8 +10,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
+use std::time::Instant;
 use timberline_ingest::{PushBatch, PushError, PushOutcome};
-use tokio::sync::SemaphorePermit;
 
 /// A body of at least this many bytes is decoded on a thread for work, so that the threads for waiting stay free.
 const DECODE_APART_BYTES: usize = 64 << 10;
@@ -30,17 +31,15 @@ pub(super) async fn handle(
     answer(state.engine().push(&tenant, batch).await)
 }
 
-/// Reads and decodes a body; also hands out its share of the budget for decoded bytes in flight.
+/// Reads and decodes a body; also hands out its share of the budget for bytes in flight.
 async fn receive<'a>(
     state: &'a AppState,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(PushBatch, SemaphorePermit<'a>), Refusal> {
+) -> Result<(PushBatch, PushShare<'a>), Refusal> {
     let encoding = text(headers, &header::CONTENT_ENCODING);
     let format = BodyFormat::from_headers(text(headers, &header::CONTENT_TYPE), encoding)?;
     let length = text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
-    let budget = state.budget();
-    let _reading = budget.share_to_read(length).await;
     let limit = state.options().max_push_bytes;
     if headers.contains_key(header::EXPECT)
         && let Some(bytes) = length.filter(|bytes| *bytes > limit)
@@ -48,19 +47,20 @@ async fn receive<'a>(
         // The sender asked first; it has sent nothing yet.
         return Err(DecodeError::TooLarge { bytes, limit }.into());
     }
-    let body = read_in_time(state, body, length).await?;
+    let mut share = state.budget().share();
+    let body = read_body(state, body, length, &mut share).await?;
     let limit = state.options().max_push_unpacked_bytes;
     let claimed = format.claimed_bytes(&body).min(limit);
-    let share = budget.share_to_decode(claimed).await;
-    match decode(body.clone(), format, claimed).await {
+    share.grow_to(body.len().saturating_add(claimed)).await;
+    let batch = match decode(body.clone(), format, claimed).await {
         // It has more than it says, and waits for the room that this may take.
         Err(DecodeError::TooLarge { .. }) if claimed < limit => {
-            drop(share);
-            let share = budget.share_to_decode(limit).await;
-            Ok((decode(body, format, limit).await?, share))
+            share.grow_to(body.len().saturating_add(limit)).await;
+            decode(body, format, limit).await?
         }
-        decoded => Ok((decoded?, share)),
-    }
+        decoded => decoded?,
+    };
+    Ok((batch, share))
 }
 
 /// Why a body never became a batch.
@@ -101,30 +101,38 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
-async fn read_in_time(state: &AppState, body: Body, length: Option<usize>) -> Result<Bytes, Refusal> {
-    let options = state.options();
-    let read = tokio::time::timeout(
-        options.push_read_timeout,
-        read_body(body, length, options.max_push_bytes),
-    )
-    .await;
-    read.unwrap_or(Err(Refusal::TooSlow))
-}
-
-/// Reads a body of at most `limit` bytes. Of a longer one, as much again is read and dropped: a sender that is still sending
-/// when the connection closes may never see the answer.
-async fn read_body(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, Refusal> {
+/// Reads a body of at most `max_push_bytes`. Of a longer one, as much again is read and dropped: a sender that is still sending
+/// when the connection closes may never see the answer. The time of waiting for the share is not the sender's.
+async fn read_body(
+    state: &AppState,
+    body: Body,
+    length: Option<usize>,
+    share: &mut PushShare<'_>,
+) -> Result<Bytes, Refusal> {
+    let limit = state.options().max_push_bytes;
+    let mut time_left = state.options().push_read_timeout;
     let told = length.unwrap_or(0);
-    let mut all = BytesMut::with_capacity(if told > limit { 0 } else { told });
+    let mut all = BytesMut::new();
     let mut bytes = 0;
     let mut chunks = body.into_data_stream();
-    while let Some(chunk) = chunks.next().await {
+    loop {
+        let began = Instant::now();
+        let Ok(chunk) = tokio::time::timeout(time_left, chunks.next()).await else {
+            return Err(Refusal::TooSlow);
+        };
+        time_left = time_left.saturating_sub(began.elapsed());
+        let Some(chunk) = chunk else { break };
         let chunk = chunk.map_err(|error| Refusal::BrokenOff(error.to_string()))?;
         bytes += chunk.len();
         if bytes > limit.saturating_mul(2) {
             break;
         }
         if bytes.max(told) <= limit {
+            if bytes > all.capacity() {
+                let room = (all.capacity() * 2).clamp(bytes, told.max(bytes));
+                share.grow_to(room).await;
+                all.reserve(room - all.len());
+            }
             all.extend_from_slice(&chunk);
         }
     }

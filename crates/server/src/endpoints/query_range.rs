@@ -7,7 +7,6 @@ use crate::request::{Params, Tenant, now_ns, range_request};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use timberline_query::Direction;
 
 /// The header with which Grafana asks for labels by category (http-api.md 6.2).
 const ENCODING_FLAGS: &str = "x-loki-response-encoding-flags";
@@ -20,12 +19,12 @@ pub(super) async fn handle(
     params: Params,
 ) -> Result<Response, HttpError> {
     let request = range_request(&params, now_ns())?;
-    let layout = layout(&headers, request.direction);
+    let layout = layout(&headers);
     let (answer, waited) = state.gate().run(state.query().range(&tenant, request)).await?;
     Ok(answer_response(answer, layout, waited).await)
 }
 
-fn layout(headers: &HeaderMap, direction: Direction) -> Layout {
+fn layout(headers: &HeaderMap) -> Layout {
     let values = headers
         .get_all(ENCODING_FLAGS)
         .iter()
@@ -34,7 +33,7 @@ fn layout(headers: &HeaderMap, direction: Direction) -> Layout {
         .flat_map(|value| value.split(','))
         .any(|flag| flag.trim() == "categorize-labels")
     {
-        Layout::Categorized { direction }
+        Layout::Categorized
     } else {
         Layout::Merged
     }

@@ -3,5 +3,5 @@
 mod push_budget;
 mod query_gate;
 
-pub(crate) use push_budget::PushBudget;
+pub(crate) use push_budget::{PushBudget, PushShare};
 pub(crate) use query_gate::QueryGate;

@@ -24,14 +24,14 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding named by a `Content-Encoding` header.
+    /// The encoding named by a `Content-Encoding` header, in any case (RFC 9110 8.4.1).
     pub(crate) fn named(name: &str) -> Result<Self, DecodeError> {
-        match name.trim() {
+        match name.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::Identity),
-            "gzip" => Ok(Self::Gzip),
+            "gzip" | "x-gzip" => Ok(Self::Gzip),
             "deflate" => Ok(Self::Deflate),
             "snappy" => Ok(Self::Snappy),
-            other => Err(DecodeError::Encoding(other.to_owned())),
+            _ => Err(DecodeError::Encoding(name.trim().to_owned())),
         }
     }
 

@@ -1,4 +1,7 @@
 //! The JSON push body (http-api.md 3.2), decoded straight into a [`PushBatch`].
+//!
+//! Streams of the older form (http-api.md 18) are read as well, at either path: clients that still send it take any 2xx
+//! as success, so passing it over would lose their lines without a word.
 
 // hot path: no locks, no logging, no allocation per row.
 
@@ -34,6 +37,15 @@ struct Scratch {
     metadata: Pairs,
 }
 
+/// How the entries of a stream are written.
+#[derive(Clone, Copy)]
+enum Form {
+    /// `["nanoseconds", "line", {metadata}]` under `values`.
+    Arrays,
+    /// `{"ts": "RFC 3339", "line": ".."}` under `entries`, of the older form.
+    Objects,
+}
+
 impl Decoder {
     fn request(&mut self, reader: &mut JsonReader<'_>) -> Result<(), DecodeError> {
         reader.begin_object()?;
@@ -61,7 +73,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// One stream. Its labels may stand behind its values: then the values are passed over and read afterwards.
+    /// One stream. Its labels may stand behind its entries: then the entries are passed over and read afterwards.
     fn stream(&mut self, reader: &mut JsonReader<'_>) -> Result<(), DecodeError> {
         let mut begun = false;
         let mut passed_over = None;
@@ -69,15 +81,25 @@ impl Decoder {
         let mut first = true;
         while let Some(key) = reader.next_key(first, &mut self.scratch.key)? {
             first = false;
-            match key {
-                b"stream" if !begun => {
+            let form = match key {
+                b"values" => Some(Form::Arrays),
+                b"entries" => Some(Form::Objects),
+                _ => None,
+            };
+            match (key, form) {
+                (b"stream", _) if !begun => {
                     let labels = self.labels(reader)?;
                     self.batch.begin_stream(labels);
                     begun = true;
                 }
-                b"values" if begun => self.values(reader)?,
-                b"values" => {
-                    passed_over = Some(reader.offset());
+                (b"labels", _) if !begun && reader.kind()? == Kind::String => {
+                    let labels = lossy(reader.string(&mut self.scratch.value)?);
+                    super::begin_stream_of_text(&mut self.batch, &labels);
+                    begun = true;
+                }
+                (_, Some(form)) if begun => self.entries(reader, form)?,
+                (_, Some(form)) => {
+                    passed_over = Some((reader.offset(), form));
                     reader.skip_value()?;
                 }
                 _ => reader.skip_value()?,
@@ -86,8 +108,8 @@ impl Decoder {
         if !begun {
             self.batch.begin_stream(LabelSet::default());
         }
-        if let Some(offset) = passed_over {
-            self.values(&mut reader.at(offset))?;
+        if let Some((offset, form)) = passed_over {
+            self.entries(&mut reader.at(offset), form)?;
         }
         Ok(())
     }
@@ -104,7 +126,8 @@ impl Decoder {
             let name = lossy(key);
             if let Some(offset) = illegal_byte(&name) {
                 return Err(DecodeError::Labels(format!(
-                    "label name {name:?} is invalid at byte {offset}"
+                    "label name {:?} is invalid at byte {offset}",
+                    shown(&name)
                 )));
             }
             let value = match reader.kind()? {
@@ -116,7 +139,8 @@ impl Decoder {
                 }
                 kind @ (Kind::Object | Kind::Array) => {
                     return Err(DecodeError::Labels(format!(
-                        "label {name:?} must be a string, {} was found",
+                        "label {:?} must be a string, {} was found",
+                        shown(&name),
                         kind.name()
                     )));
                 }
@@ -131,7 +155,7 @@ impl Decoder {
         Ok(LabelSet::from_labels(labels))
     }
 
-    fn values(&mut self, reader: &mut JsonReader<'_>) -> Result<(), DecodeError> {
+    fn entries(&mut self, reader: &mut JsonReader<'_>, form: Form) -> Result<(), DecodeError> {
         if reader.null()? {
             return Ok(());
         }
@@ -139,8 +163,12 @@ impl Decoder {
         let mut first = true;
         while reader.next_element(first)? {
             first = false;
-            if !reader.null()? {
-                self.entry(reader)?;
+            if reader.null()? {
+                continue;
+            }
+            match form {
+                Form::Arrays => self.entry(reader)?,
+                Form::Objects => self.entry_object(reader)?,
             }
         }
         Ok(())
@@ -164,6 +192,7 @@ impl Decoder {
         let timestamp_ns = timestamp(reader, value)?;
 
         need(reader, false, "line")?;
+        expect_string(reader, "line", "a string")?;
         let line = reader.string(line)?;
 
         metadata.clear();
@@ -178,12 +207,62 @@ impl Decoder {
         self.batch.push_entry(timestamp_ns, line, metadata.iter());
         Ok(())
     }
+
+    /// An entry of the older form: `{"ts": "RFC 3339", "line": ".."}`.
+    fn entry_object(&mut self, reader: &mut JsonReader<'_>) -> Result<(), DecodeError> {
+        let Scratch { key, line, value, .. } = &mut self.scratch;
+        let mut timestamp_ns = None;
+        let mut text: &[u8] = b"";
+        reader.begin_object()?;
+        let mut first = true;
+        while let Some(name) = reader.next_key(first, key)? {
+            first = false;
+            match name {
+                b"ts" => timestamp_ns = Some(rfc3339(reader, value)?),
+                b"line" => {
+                    expect_string(reader, "line", "a string")?;
+                    text = reader.string(line)?;
+                }
+                _ => reader.skip_value()?,
+            }
+        }
+        let Some(timestamp_ns) = timestamp_ns else {
+            return Err(reader.error("entry without a \"ts\"").into());
+        };
+        self.batch.push_entry(timestamp_ns, text, []);
+        Ok(())
+    }
+}
+
+/// An error that names the part of the entry, unless a string comes next. The commonest mistake of all is a timestamp
+/// that is a number.
+fn expect_string(reader: &mut JsonReader<'_>, part: &str, wanted: &str) -> Result<(), JsonError> {
+    match reader.kind()? {
+        Kind::String => Ok(()),
+        other => Err(reader.error(format!("{part} must be {wanted}, {} was found", other.name()))),
+    }
+}
+
+fn rfc3339(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, DecodeError> {
+    expect_string(reader, "\"ts\"", "a string with a time of RFC 3339")?;
+    let text = lossy(reader.string(scratch)?);
+    let time = text.parse::<jiff::Timestamp>().ok();
+    time.and_then(|time| i64::try_from(time.as_nanosecond()).ok())
+        .ok_or_else(|| {
+            let shown = shown(&text);
+            reader
+                .error(format!(
+                    "\"ts\" {shown:?} is not a time of RFC 3339 between 1677 and 2262"
+                ))
+                .into()
+        })
 }
 
 fn timestamp(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, DecodeError> {
+    expect_string(reader, "timestamp", "a string of decimal nanoseconds")?;
     let text = lossy(reader.string(scratch)?);
     text.parse().map_err(|_| {
-        let shown: String = text.chars().take(40).collect();
+        let shown = shown(&text);
         reader
             .error(format!("timestamp {shown:?} is not a decimal number of nanoseconds"))
             .into()
@@ -204,15 +283,23 @@ fn read_metadata(
             Kind::String => metadata.push(name, reader.string(value)?),
             Kind::Null => reader.skip_value()?,
             other => {
-                let name = lossy(name);
                 return Err(reader.error(format!(
-                    "metadata {name:?} must be a string, {} was found",
+                    "metadata {:?} must be a string, {} was found",
+                    shown(&lossy(name)),
                     other.name()
                 )));
             }
         }
     }
     Ok(())
+}
+
+/// As much of a text as an error shows: a sender's mistake must not come back to it in megabytes.
+fn shown(text: &str) -> &str {
+    const MOST_CHARACTERS: usize = 100;
+    text.char_indices()
+        .nth(MOST_CHARACTERS)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// The first byte that a label name must not have there; 0 for the empty name.

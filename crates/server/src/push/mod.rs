@@ -50,6 +50,16 @@ pub(crate) enum DecodeError {
     /// Protobuf that is damaged.
     #[error("invalid protobuf push body: {0}")]
     Protobuf(String),
+    /// A body that is something else than its headers say.
+    #[error("{error}; the body looks like {looks_like}, which needs the header \"{header}\"")]
+    WrongHeader {
+        /// What came of believing the headers.
+        error: Box<DecodeError>,
+        /// What the body looks like.
+        looks_like: &'static str,
+        /// The header that would say so.
+        header: &'static str,
+    },
 }
 
 impl DecodeError {
@@ -91,6 +101,27 @@ impl BodyFormat {
 
     /// Unpacks and decodes a body. `limit`: most bytes it may have when unpacked.
     pub(crate) fn decode(self, body: &[u8], limit: usize) -> Result<PushBatch, DecodeError> {
+        self.decode_as_told(body, limit)
+            .map_err(|error| self.with_hint(error, body))
+    }
+
+    /// Adds to an error which header is missing, if the body tells: `curl -d` and many scripts leave them out, and what is
+    /// wrong with a JSON text as a snappy block helps nobody.
+    fn with_hint(self, error: DecodeError, body: &[u8]) -> DecodeError {
+        let is_damage = !matches!(error, DecodeError::TooLarge { .. });
+        let (looks_like, header) = match body.trim_ascii_start() {
+            [0x1f, 0x8b, ..] if is_damage && self.encoding != Encoding::Gzip => ("gzip", "Content-Encoding: gzip"),
+            [b'{', ..] if is_damage && !self.json => ("JSON", "Content-Type: application/json"),
+            _ => return error,
+        };
+        DecodeError::WrongHeader {
+            error: Box::new(error),
+            looks_like,
+            header,
+        }
+    }
+
+    fn decode_as_told(self, body: &[u8], limit: usize) -> Result<PushBatch, DecodeError> {
         if self.json && self.encoding == Encoding::Identity && body.len() <= limit {
             return json::decode(body);
         }

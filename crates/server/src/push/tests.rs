@@ -125,6 +125,26 @@ fn json_bodies() {
             (&[], &[]),
         ],
     );
+    // The older form, with its members in any order, beside the present one.
+    f(
+        r#"{"streams":[
+            {"labels":"{a=\"1\", b=\"2\"}","entries":[{"ts":"2023-11-14T22:13:20.000000001Z","line":"a"},null,{"line":"b","x":1,"ts":"2023-11-14T23:13:20+01:00"}]},
+            {"entries":[{"ts":"1970-01-01T00:00:00Z"}],"labels":"{c=\"3\"}"},
+            {"labels":{"d":"4"},"stream":{"e":"5"},"values":[["1","c"]]},
+            {"stream":{"e":"5"},"labels":"{f=\"6\"}","entries":null}]}"#,
+        &[
+            (
+                &[("a", "1"), ("b", "2")],
+                &[
+                    (1_700_000_000_000_000_001, b"a", &[]),
+                    (1_700_000_000_000_000_000, b"b", &[]),
+                ],
+            ),
+            (&[("c", "3")], &[(0, b"", &[])]),
+            (&[("e", "5")], &[(1, b"c", &[])]),
+            (&[("e", "5")], &[]),
+        ],
+    );
     f(r#"{"streams":[]}"#, &[]);
     f(r#"{"streams":null}"#, &[]);
     f(" {} \n", &[]);
@@ -155,12 +175,12 @@ fn json_refusals() {
     };
     f(
         entry(r#"[2,"x"]"#),
-        "a string was expected, a number was found at byte 53",
+        "timestamp must be a string of decimal nanoseconds, a number was found at byte 53",
     );
     f(entry(r#"["2"]"#), "entry without a line");
     f(entry(r#"[]"#), "entry without a timestamp");
-    f(entry(r#"["2",7]"#), "a string was expected, a number was found");
-    f(entry(r#"["2",null]"#), "a string was expected, null was found");
+    f(entry(r#"["2",7]"#), "line must be a string, a number was found");
+    f(entry(r#"["2",null]"#), "line must be a string, null was found");
     f(
         entry(r#"["2.5","x"]"#),
         r#"timestamp "2.5" is not a decimal number of nanoseconds"#,
@@ -187,6 +207,35 @@ fn json_refusals() {
     );
     f(entry(r#"["2","x","k"]"#), "an object was expected, a string was found");
     f(entry(r#"{"ts":"2"}"#), "an array was expected, an object was found");
+    let long = "-".repeat(100_000);
+    for refused in [
+        stream(&format!(r#"{{"{long}":"1"}}"#)),
+        stream(&format!(r#"{{"a{long}":["1"]}}"#)),
+        entry(&format!(r#"["{long}","x"]"#)),
+        entry(&format!(r#"["2","x",{{"{long}":7}}]"#)),
+    ] {
+        let text = refused.unwrap_err().to_string();
+        assert!(text.len() < 300, "{} bytes", text.len());
+    }
+    let old_entry = |entry: &str| {
+        json(&format!(
+            r#"{{"streams":[{{"labels":"{{a=\"1\"}}","entries":[{entry}]}}]}}"#
+        ))
+    };
+    f(old_entry(r#"{"line":"x"}"#), r#"entry without a "ts""#);
+    f(
+        old_entry(r#"{"ts":5,"line":"x"}"#),
+        r#""ts" must be a string with a time of RFC 3339, a number was found"#,
+    );
+    f(
+        old_entry(r#"{"ts":"5","line":"x"}"#),
+        r#""ts" "5" is not a time of RFC 3339"#,
+    );
+    f(
+        old_entry(r#"{"ts":"9999-01-01T00:00:00Z","line":"x"}"#),
+        r#""ts" "9999-01-01T00:00:00Z" is not a time of RFC 3339 between 1677 and 2262"#,
+    );
+    f(old_entry(r#"["1","x"]"#), "an object was expected, an array was found");
     f(
         stream(r#"{"a-b":"1"}"#),
         r#"couldn't parse labels: label name "a-b" is invalid at byte 1"#,
@@ -307,6 +356,8 @@ fn every_packing_of_both_formats() {
     f("application/json", "", json.to_vec(), &json_batch);
     f("Application/JSON; charset=utf-8", "", json.to_vec(), &json_batch);
     f("application/json", "gzip", gzip(json), &json_batch);
+    f("application/json", "GZIP", gzip(json), &json_batch);
+    f("application/json", "x-gzip", gzip(json), &json_batch);
     f(
         "application/json",
         "gzip",
@@ -360,6 +411,25 @@ fn headers_that_are_refused() {
         Some("br"),
         "Content-Encoding \"br\" not supported",
     );
+}
+
+#[test]
+fn bodies_that_contradict_their_headers_name_the_missing_one() {
+    let text = br#"{"streams":[{"stream":{"app":"x"},"values":[["1","a"]]}]}"#;
+    let f = |media_type, encoding, body: &[u8], want: Option<&str>| {
+        let error = decode(media_type, encoding, body, LIMIT).unwrap_err().to_string();
+        let hint = error.find("the body looks like").map(|at| &error[at..]);
+        assert_eq!(hint, want, "{media_type} {encoding} {error}");
+    };
+    let json = Some(r#"the body looks like JSON, which needs the header "Content-Type: application/json""#);
+    f("application/x-www-form-urlencoded", "", text, json);
+    f("text/plain", "", &[b"\n  ", &text[..]].concat(), json);
+    let packed = Some(r#"the body looks like gzip, which needs the header "Content-Encoding: gzip""#);
+    f("application/json", "", &gzip(text), packed);
+    f("application/x-protobuf", "", &gzip(&sample().encode_to_vec()), packed);
+    f("application/json", "gzip", &gzip(text)[..30], None);
+    f("application/json", "", &text[..30], None);
+    f("application/x-protobuf", "", b"x", None);
 }
 
 #[test]

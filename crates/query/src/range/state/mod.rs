@@ -24,9 +24,9 @@ use std::fmt::Debug;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// Left end, not included, nanoseconds.
-    pub(crate) after_ns: i64,
+    pub(crate) after_ns: i128,
     /// Right end, included, nanoseconds.
-    pub(crate) until_ns: i64,
+    pub(crate) until_ns: i128,
 }
 
 impl Window {
@@ -41,6 +41,11 @@ pub(crate) trait CellState: Merge + Default + Debug + Send + Sync + 'static {
     /// True if the size of a merged state grows with that of its parts: then windows merge their cells anew instead of keeping sums of
     /// suffixes.
     const GROWS: bool = false;
+
+    /// Samples that the state keeps one by one.
+    fn samples_held(&self) -> usize {
+        0
+    }
 
     /// Takes in a sample; samples come in any order.
     fn add(&mut self, timestamp_ns: i64, amount: f64);

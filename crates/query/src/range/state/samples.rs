@@ -26,6 +26,10 @@ fn list(kind: DataType) -> DataType {
 impl CellState for Samples {
     const GROWS: bool = true;
 
+    fn samples_held(&self) -> usize {
+        self.0.len()
+    }
+
     fn add(&mut self, timestamp_ns: i64, amount: f64) {
         self.0.push((timestamp_ns, amount));
     }
@@ -112,22 +116,20 @@ fn counter_rate(mut samples: Vec<(i64, f64)>, window: Window) -> f64 {
         .map(|pair| pair[0].1)
         .sum();
     let mut increase = last.1 - first.1 + resets;
-    let seconds = |from: i64, to: i64| (to - from) as f64 / 1e9;
-    let sampled = seconds(first.0, last.0);
+    let seconds = |from: i128, to: i128| (to - from) as f64 / 1e9;
+    let sampled = seconds(first.0.into(), last.0.into());
     if sampled == 0.0 {
         return 0.0;
     }
-    let mut to_start = seconds(window.after_ns, first.0);
-    let to_end = seconds(last.0, window.until_ns);
     let between = sampled / (samples.len() - 1) as f64;
+    // Where the window goes on for much longer than samples are apart, the counter is taken to begin or end half way to the next one.
+    let near = |gap: f64| if gap < between * 1.1 { gap } else { between / 2.0 };
+    let mut to_start = near(seconds(window.after_ns, first.0.into()));
     // A counter does not go below zero: the start is not extrapolated further than where it was zero.
     if increase > 0.0 && first.1 >= 0.0 {
         to_start = to_start.min(sampled * (first.1 / increase));
     }
-    let threshold = between * 1.1;
-    let mut extrapolated = sampled;
-    extrapolated += if to_start < threshold { to_start } else { between / 2.0 };
-    extrapolated += if to_end < threshold { to_end } else { between / 2.0 };
+    let extrapolated = to_start + sampled + near(seconds(last.0.into(), window.until_ns));
     increase *= extrapolated / sampled;
     increase / window.seconds()
 }
@@ -159,6 +161,10 @@ mod tests {
         assert_eq!(f(&[]), 0.0);
         assert_eq!(f(&[(5, 7.0)]), 0.0);
         assert_eq!(f(&[(2, 100.0), (4, 102.0), (6, 104.0), (8, 106.0)]), 1.0);
+        // Far from the start of the window: half the distance of samples counts, not the whole way to where the counter was zero.
+        assert_eq!(f(&[(5, 4.0), (7, 8.0)]), 0.8);
+        // That way is shorter than half the distance of samples.
+        assert_eq!(f(&[(5, 1.0), (7, 11.0)]), 1.6);
         // The reset to 1 adds the 5 that were counted before.
         assert_eq!(f(&[(0, 1.0), (5, 5.0), (10, 1.0)]), 0.5);
     }
