@@ -78,7 +78,9 @@ async fn publish(shared: &Arc<Shared>, segment: &Arc<FrozenSegment>, progress: &
         None => {
             let (segment, key) = (segment.clone(), key.clone());
             let building = tokio::task::spawn_blocking(move || build(&segment, &key));
-            progress.built.insert(building.await.map_err(|_| Error::Stopped)??)
+            progress
+                .built
+                .insert(building.await.map_err(|e| Error::Object(e.to_string()))??)
         }
     };
     if !progress.stored {

@@ -6,7 +6,7 @@ mod harness;
 use flate2::read::GzDecoder;
 use harness::{Reply, Server, T0, T1, pending_provider};
 use serde_json::{Value, json};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::time::Duration;
 use timberline_server::ServerOptions;
 
@@ -26,6 +26,27 @@ fn shop() -> Vec<u8> {
         [(T0 + 1).to_string(), "level=error second", {"trace_id": "0af7"}],
     ]);
     body(&json!({"app": "shop", "env": "dev"}), &values)
+}
+
+#[tokio::test]
+async fn a_body_that_unpacks_to_more_than_it_says_waits_for_its_room_and_gets_in() {
+    let server = Server::start(ServerOptions {
+        max_push_inflight_bytes: 8 << 10,
+        ..ServerOptions::default()
+    })
+    .await;
+    let json = body(&json!({"app": "shop"}), &json!([[T0.to_string(), "x".repeat(50_000)]]));
+    let pack = |part: &[u8]| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(part).unwrap();
+        packer.finish().unwrap()
+    };
+    // The length at the end is that of the last member.
+    let packed = [pack(&json[..40_000]), pack(&json[40_000..])].concat();
+    let headers = [JSON[0], ("content-encoding", "gzip")];
+    let replies = futures::future::join_all((0..4).map(|_| server.post(PUSH, &headers, &packed))).await;
+    assert!(replies.iter().all(|reply| reply.status == 204));
+    server.stop().await;
 }
 
 /// The range of the test data.

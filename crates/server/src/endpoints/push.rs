@@ -16,9 +16,6 @@ use timberline_ingest::{PushBatch, PushError, PushOutcome};
 /// A body of at least this many bytes is decoded on a thread for work, so that the threads for waiting stay free.
 const DECODE_APART_BYTES: usize = 64 << 10;
 
-/// Packed bodies are counted as this many times their size once they are unpacked: logs seldom pack better.
-const PACKED_FACTOR: usize = 8;
-
 /// Stores entries. The answer goes out when they are on disk.
 pub(super) async fn handle(
     State(state): State<AppState>,
@@ -52,10 +49,17 @@ async fn receive<'a>(
     }
     let mut share = state.budget().share();
     let body = read_body(state, body, length, &mut share).await?;
-    if format.is_packed() {
-        share.grow_to(body.len().saturating_mul(PACKED_FACTOR)).await;
-    }
-    let batch = decode(body, format, state.options().max_push_unpacked_bytes).await?;
+    let limit = state.options().max_push_unpacked_bytes;
+    let claimed = format.claimed_bytes(&body).min(limit);
+    share.grow_to(body.len().saturating_add(claimed)).await;
+    let batch = match decode(body.clone(), format, claimed).await {
+        // It has more than it says, and waits for the room that this may take.
+        Err(DecodeError::TooLarge { .. }) if claimed < limit => {
+            share.grow_to(body.len().saturating_add(limit)).await;
+            decode(body, format, limit).await?
+        }
+        decoded => decoded?,
+    };
     Ok((batch, share))
 }
 

@@ -30,7 +30,7 @@ impl Collector for LimitsCollector {
             ),
             (
                 "timberline_push_inflight_bytes",
-                "Bytes held for push requests now, packed ones by estimate",
+                "Bytes held for push requests now, as sent and unpacked",
                 self.budget.used_bytes(),
             ),
         ];

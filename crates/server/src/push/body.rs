@@ -7,6 +7,9 @@ use std::io::Read;
 /// A compressed block of snappy can't grow by more than this: the densest element stands for 64 bytes and takes 3.
 const MAX_SNAPPY_RATIO: usize = 22;
 
+/// The same of deflate: the densest element stands for 258 bytes and takes two bits.
+const MAX_DEFLATE_RATIO: usize = 1032;
+
 /// How a body is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
@@ -29,6 +32,23 @@ impl Encoding {
             "deflate" => Ok(Self::Deflate),
             "snappy" => Ok(Self::Snappy),
             _ => Err(DecodeError::Encoding(name.trim().to_owned())),
+        }
+    }
+
+    /// What a body says it unpacks to, as far as that is possible for its length. Only a gzip of several members has more.
+    pub(crate) fn claimed_bytes(self, body: &[u8]) -> usize {
+        let most = |ratio: usize| body.len().saturating_mul(ratio);
+        match self {
+            Self::Identity => body.len(),
+            Self::Gzip => {
+                // RFC 1952 2.3.1: the last four bytes.
+                let claimed = body.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+                usize::try_from(claimed)
+                    .unwrap_or(usize::MAX)
+                    .min(most(MAX_DEFLATE_RATIO))
+            }
+            Self::Deflate => most(MAX_DEFLATE_RATIO),
+            Self::Snappy => snap::raw::decompress_len(body).unwrap_or(0).min(most(MAX_SNAPPY_RATIO)),
         }
     }
 

@@ -94,9 +94,9 @@ impl BodyFormat {
         Ok(Self { json, encoding })
     }
 
-    /// True if the body grows when it is unpacked.
-    pub(crate) fn is_packed(self) -> bool {
-        self.encoding != Encoding::Identity
+    /// What a body says it unpacks to; see [`Encoding::claimed_bytes`].
+    pub(crate) fn claimed_bytes(self, body: &[u8]) -> usize {
+        self.encoding.claimed_bytes(body)
     }
 
     /// Unpacks and decodes a body. `limit`: most bytes it may have when unpacked.

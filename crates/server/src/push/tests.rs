@@ -370,6 +370,31 @@ fn every_packing_of_both_formats() {
 }
 
 #[test]
+fn bodies_say_what_they_unpack_to() {
+    let claimed = |media_type: &str, encoding: &str, body: &[u8]| {
+        BodyFormat::from_headers(Some(media_type), Some(encoding))
+            .unwrap()
+            .claimed_bytes(body)
+    };
+    let body = vec![b'x'; 100_000];
+    assert_eq!(claimed("application/json", "", &body), 100_000);
+    assert_eq!(claimed("application/json", "gzip", &gzip(&body)), 100_000);
+    assert_eq!(claimed("application/x-protobuf", "", &snappy(&body)), 100_000);
+    assert!(claimed("application/json", "deflate", &deflate(&body)) >= 100_000);
+    for claims_too_much in ["gzip", "snappy"] {
+        assert!(
+            claimed("application/json", claims_too_much, &[0xff; 4]) < 5000,
+            "{claims_too_much}"
+        );
+        assert_eq!(
+            claimed("application/json", claims_too_much, &[]),
+            0,
+            "{claims_too_much}"
+        );
+    }
+}
+
+#[test]
 fn headers_that_are_refused() {
     let f = |media_type: Option<&str>, encoding: Option<&str>, want: &str| {
         assert_eq!(
