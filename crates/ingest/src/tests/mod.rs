@@ -7,3 +7,4 @@ mod failures;
 mod harness;
 mod ingestion;
 mod model;
+mod refusals;

@@ -10,6 +10,30 @@ use std::time::SystemTime;
 /// The first bytes of a gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// Where lines are read from.
+pub(crate) trait Source: BufRead {
+    /// What was read already and not yet taken.
+    fn buffered(&self) -> &[u8];
+}
+
+impl<R: Read> Source for BufReader<R> {
+    fn buffered(&self) -> &[u8] {
+        self.buffer()
+    }
+}
+
+impl Source for &[u8] {
+    fn buffered(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Source for Box<dyn Source> {
+    fn buffered(&self) -> &[u8] {
+        (**self).buffered()
+    }
+}
+
 /// A file that is read line by line.
 pub(crate) struct Lines<R> {
     reader: R,
@@ -23,7 +47,7 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a [u8],
 }
 
-impl Lines<Box<dyn BufRead>> {
+impl Lines<Box<dyn Source>> {
     /// Opens a file, compressed with gzip or not. Each byte read from disk is counted by `count`.
     pub(crate) fn open(path: &Path, count: impl Fn(u64) + 'static) -> io::Result<Self> {
         let file = std::fs::File::open(path)?;
@@ -31,9 +55,11 @@ impl Lines<Box<dyn BufRead>> {
         Self::from_reader(file, changed, count)
     }
 
-    /// Reads from standard input; lines without a time get the present one.
+    /// Reads from standard input; until a line has a time, lines get the time at which they are read.
     pub(crate) fn standard_input(count: impl Fn(u64) + 'static) -> io::Result<Self> {
-        Self::from_reader(io::stdin(), SystemTime::now(), count)
+        let mut lines = Self::from_reader(io::stdin(), SystemTime::now(), count)?;
+        lines.clock.is_live = true;
+        Ok(lines)
     }
 
     fn from_reader(
@@ -43,20 +69,22 @@ impl Lines<Box<dyn BufRead>> {
     ) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(256 << 10, Counted { reader, count });
         let compressed = reader.fill_buf()?.starts_with(&GZIP_MAGIC);
-        let reader: Box<dyn BufRead> = if compressed {
+        let reader: Box<dyn Source> = if compressed {
             Box::new(BufReader::new(MultiGzDecoder::new(reader)))
         } else {
             Box::new(reader)
         };
-        let changed_ns = changed
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |d| d.as_nanos());
-        let changed_ns = i64::try_from(changed_ns).unwrap_or(i64::MAX);
-        Ok(Self::new(reader, changed_ns, TimeZone::system()))
+        Ok(Self::new(reader, unix_ns(changed), TimeZone::system()))
     }
 }
 
-impl<R: BufRead> Lines<R> {
+/// Nanoseconds since 1970; 0 for times before.
+fn unix_ns(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+impl<R: Source> Lines<R> {
     /// Reads lines that were written in `zone` until `changed_ns`.
     pub(crate) fn new(reader: R, changed_ns: i64, zone: TimeZone) -> Self {
         Self {
@@ -64,6 +92,11 @@ impl<R: BufRead> Lines<R> {
             clock: Clock::new(zone, changed_ns),
             buffer: Vec::new(),
         }
+    }
+
+    /// True if the next line is not there yet, so that asking for it may wait.
+    pub(crate) fn would_wait(&self) -> bool {
+        !self.reader.buffered().contains(&b'\n')
     }
 
     /// The next line that holds something but blanks.
@@ -86,7 +119,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Gives each line its time: its own, else that of the line before it, else that of the file.
+/// Gives each line its time: its own, else that of the line before it, else that of the file. Where lines come in as they are written,
+/// those before the first time get the present one.
 ///
 /// Lines that follow each other with the same time are set apart by one nanosecond each. So their order is kept however
 /// they travel, equal lines stay apart, and sending the same file again gives the same entries, which are stored once.
@@ -94,6 +128,7 @@ struct Clock {
     finder: Finder,
     last_found_ns: i64,
     last_given_ns: Option<i64>,
+    is_live: bool,
 }
 
 impl Clock {
@@ -102,11 +137,18 @@ impl Clock {
             finder: Finder::new(zone, changed_ns),
             last_found_ns: changed_ns,
             last_given_ns: None,
+            is_live: false,
         }
     }
 
     fn next(&mut self, line: &[u8]) -> i64 {
-        let found = self.finder.find(line).unwrap_or(self.last_found_ns);
+        let own = self.finder.find(line);
+        self.is_live &= own.is_none();
+        let found = match own {
+            Some(time_ns) => time_ns,
+            None if self.is_live => unix_ns(SystemTime::now()),
+            None => self.last_found_ns,
+        };
         let given = match self.last_given_ns {
             Some(last) if found == self.last_found_ns => last.saturating_add(1),
             _ => found,
@@ -191,5 +233,25 @@ mod tests {
         );
         assert!(lines.next_line().unwrap().is_none());
         assert_eq!(counted.get(), packed.len() as u64);
+    }
+
+    #[test]
+    fn live_lines_without_a_time_get_the_present_until_one_has_a_time() {
+        let text = "one\ntwo\n2026-06-01T12:00:00Z three\nfour\n";
+        let mut lines = Lines::new(text.as_bytes(), 0, TimeZone::UTC);
+        lines.clock.is_live = true;
+        let started = unix_ns(SystemTime::now());
+        let mut next = || lines.next_line().unwrap().unwrap().timestamp_ns;
+        let (one, two, three, four) = (next(), next(), next(), next());
+        assert!(started <= one && one <= two, "{started} {one} {two}");
+        assert_eq!((three, four), (NOON_S * 1_000_000_000, NOON_S * 1_000_000_000 + 1));
+    }
+
+    #[test]
+    fn what_is_read_already_does_not_wait() {
+        let mut lines = Lines::new(&b"2026-06-01T12:00:00Z one\ntwo"[..], 0, TimeZone::UTC);
+        assert!(!lines.would_wait());
+        lines.next_line().unwrap();
+        assert!(lines.would_wait());
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn command() -> Command {
             "\
 Times are found in RFC 3339 and ISO dates, syslog, web server logs, Unix time in s, ms, us and ns, and in the fields ts,
 time, timestamp and @timestamp of JSON and logfmt lines. Times without a zone are local (TZ). A line without a time takes
-that of the line before it, at the beginning of a file that of the file's last change. Lines that follow each other with
+that of the line before it, at the beginning of a file that of the file's last change, of standard input the present. Lines that follow each other with
 the same time are set apart by a nanosecond each, so sending a file again adds nothing. Blank lines are left out.
 
 Each file's lines get the label filename; without any --label also service_name, made from the file's name.
@@ -158,7 +158,8 @@ fn read_file(path: &Path, labels: &[(String, String)], sender: &Sender, progress
     let labels = stream_labels(path, labels);
     let bar = progress.bar.clone();
     let count = move |bytes| bar.inc(bytes);
-    let opened = if is_standard_input(path) {
+    let is_live = is_standard_input(path);
+    let opened = if is_live {
         Lines::standard_input(count)
     } else {
         Lines::open(path, count)
@@ -167,6 +168,14 @@ fn read_file(path: &Path, labels: &[(String, String)], sender: &Sender, progress
     let mut lines = opened.with_context(name).map_err(Failure::usage)?;
     let mut batch = Batch::new(&labels);
     loop {
+        // Lines of a program that goes on writing are sent before it is waited for. While all connections are busy more lines gather, so
+        // that a fast writer gets large requests.
+        if is_live && batch.entries() > 0 && lines.would_wait() {
+            let waiting = std::mem::replace(&mut batch, Batch::new(&labels));
+            if !sender.send(waiting) {
+                return Ok(false);
+            }
+        }
         let line = match lines.next_line().with_context(name) {
             Ok(Some(line)) => line,
             Ok(None) => break,

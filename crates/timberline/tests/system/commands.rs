@@ -62,6 +62,39 @@ fn what_stands_before_damage_in_a_file_is_sent() {
     assert_eq!(lines.lines().count(), 7, "{lines}");
 }
 
+/// `tail -f .. | timberline push -`: a line is there before the next one is written.
+#[test]
+fn lines_of_standard_input_are_sent_as_they_come() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Server::start(&place.path().join("data"), &[]);
+    let url = server.client().url().to_owned();
+    let mut push = program()
+        .args(["push", "-", "--url", &url, "--label", "job=live"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = push.stdin.take().unwrap();
+    for number in 1..=3 {
+        input
+            .write_all(format!("2026-06-01T12:00:0{number}Z line {number}\n").as_bytes())
+            .unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let (_, out, _) = query(&["--url", &url], r#"{job="live"}"#, &["-o", "raw"]);
+            if out.lines().count() == number {
+                break;
+            }
+            assert!(
+                std::time::Instant::now() < deadline,
+                "line {number} was not sent: {out}"
+            );
+        }
+    }
+    drop(input);
+    assert_eq!(finished(&push.wait_with_output().unwrap()).0, 0);
+}
+
 #[test]
 fn files_go_in_and_answers_come_out() {
     let place = tempfile::tempdir().unwrap();
