@@ -383,18 +383,26 @@ async fn operations() {
         metrics
             .header("content-type")
             .unwrap()
-            .starts_with("application/openmetrics-text")
+            .starts_with("text/plain; version=0.0.4")
     );
     let text = metrics.text();
     let count = "timberline_http_request_duration_seconds_count{method=\"GET\",route=\"/ready\",status=\"200\"} 1";
     for part in [
         count,
-        "timberline_wal_fsyncs_total 0",
+        "# TYPE timberline_wal_fsyncs_total counter\ntimberline_wal_fsyncs_total 0",
         "timberline_http_requests_in_flight 1",
-        "# EOF",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
+    let metrics = server.request("GET", "/metrics", &[("accept", prometheus)], b"").await;
+    assert!(
+        metrics
+            .header("content-type")
+            .unwrap()
+            .starts_with("application/openmetrics-text")
+    );
+    assert!(metrics.text().ends_with("# EOF\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -406,7 +414,7 @@ async fn answers_are_compressed_for_who_can_read_it() {
     assert_eq!(reply.header("content-encoding"), Some("gzip"));
     let mut text = String::new();
     GzDecoder::new(&reply.body[..]).read_to_string(&mut text).unwrap();
-    assert!(text.ends_with("# EOF\n"));
+    assert!(text.contains("# TYPE timberline_"));
     assert_eq!(server.get("/metrics").await.header("content-encoding"), None);
 }
 

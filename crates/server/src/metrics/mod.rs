@@ -2,8 +2,11 @@
 //!
 //! Names start with `timberline_` and end in their unit; two keep the peer's names because dashboards and alerts ask for them.
 
+mod classic;
 mod engine;
 mod limits;
+
+pub(crate) use classic::from_openmetrics;
 
 use crate::AppState;
 use crate::error::Fault;
