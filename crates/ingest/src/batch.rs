@@ -61,6 +61,15 @@ pub struct PushBatch {
 struct BatchStream {
     labels: StreamLabels,
     first_entry: usize,
+    unreadable: Unreadable,
+}
+
+/// Entries of a stream that came in a form that can't be stored.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unreadable {
+    pub(crate) entries: u64,
+    /// Why the last of them is refused.
+    pub(crate) error: String,
 }
 
 /// One entry of a batch.
@@ -84,7 +93,16 @@ impl PushBatch {
         self.streams.push(BatchStream {
             labels: labels.into(),
             first_entry: self.len(),
+            unreadable: Unreadable::default(),
         });
+    }
+
+    /// Notes an entry of the stream begun last that can't be read, and why. It will be refused, the others will not.
+    pub fn refuse_entry(&mut self, error: String) {
+        if let Some(stream) = self.streams.last_mut() {
+            stream.unreadable.entries += 1;
+            stream.unreadable.error = error;
+        }
     }
 
     /// Adds an entry to the stream begun last.
@@ -133,13 +151,13 @@ impl PushBatch {
         self.lines.len() + self.metadata_text.len()
     }
 
-    /// The streams with the range of their entries.
-    pub(crate) fn streams(&self) -> impl Iterator<Item = (&StreamLabels, std::ops::Range<usize>)> {
+    /// The streams with the range of their entries, and what of them can't be read.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (&StreamLabels, std::ops::Range<usize>, &Unreadable)> {
         let ends = self.streams.iter().skip(1).map(|s| s.first_entry).chain([self.len()]);
         self.streams
             .iter()
             .zip(ends)
-            .map(|(stream, end)| (&stream.labels, stream.first_entry..end))
+            .map(|(stream, end)| (&stream.labels, stream.first_entry..end, &stream.unreadable))
     }
 
     pub(crate) fn entry(&self, entry: usize) -> BatchEntry<'_> {
@@ -186,7 +204,7 @@ mod tests {
         batch.begin_stream(LabelSet::default());
         batch.begin_stream(LabelSet::from_pairs([("b", "2")]));
         batch.push_entry(3, b"\xff", [("z", "")]);
-        let ranges: Vec<_> = batch.streams().map(|(_, range)| range).collect();
+        let ranges: Vec<_> = batch.streams().map(|(_, range, _)| range).collect();
         assert_eq!(ranges, [0..2, 2..2, 2..3]);
         let entries: Vec<_> = (0..batch.len())
             .map(|i| {

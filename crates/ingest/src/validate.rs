@@ -52,7 +52,7 @@ pub(crate) fn prepare(
     let mut record = RecordWriter::new(tenant, reserved);
     let mut pairs = Pairs::default();
     let (mut accepted, mut accepted_bytes) = (0, 0);
-    for (labels, entries) in batch.streams() {
+    for (labels, entries, unreadable) in batch.streams() {
         let line_bytes = || entries.clone().map(|entry| batch.entry(entry).line.len() as u64).sum();
         let refuse_stream =
             |refusals: &mut Refusals, refusal| refusals.add(refusal, entries.len() as u64, line_bytes());
@@ -63,6 +63,10 @@ pub(crate) fn prepare(
                 continue;
             }
         };
+        if unreadable.entries > 0 {
+            let message = format!("entry for stream '{}': {}", shown(&labels), unreadable.error);
+            refusals.add(("invalid_entry", 400, message), unreadable.entries, 0);
+        }
         if entries.is_empty() {
             continue;
         }

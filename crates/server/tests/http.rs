@@ -311,6 +311,84 @@ async fn good_entries_of_a_refused_request_are_kept() {
     assert!(metrics.contains(counter), "{metrics}");
 }
 
+/// A wrong label set or time is refused with its stream, its value and what it should be; the rest of the request is stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn mistakes_in_labels_and_times_cost_only_their_entries() {
+    let long = "-".repeat(100_000);
+    let cases = [
+        (
+            r#""stream":{"a-b":"1"},"values":[["1","x"]]"#,
+            r#"error parsing labels '{a-b="1"}' with error: label name 'a-b'"#,
+        ),
+        (
+            r#""stream":{"":"1"},"values":[["1","x"]]"#,
+            "label name '' is not of the form",
+        ),
+        (
+            r#""stream":{"1a":"1"},"values":[["1","x"]]"#,
+            "label name '1a' is not of the form",
+        ),
+        (
+            r#""stream":{"a":"1","b":["1"]},"values":[["1","x"]]"#,
+            r#"error parsing labels '{a="1"}' with error: label "b" must be a string, an array was found"#,
+        ),
+        (
+            &format!(r#""stream":{{"{long}":"1"}},"values":[["1","x"]]"#),
+            "is not of the form",
+        ),
+        (
+            r#""stream":{"a":"1"},"values":[[2,"x"]]"#,
+            r#"entry for stream '{a="1", service_name="unknown_service"}': timestamp must be a string of decimal nanoseconds, a number was found"#,
+        ),
+        (
+            r#""stream":{"a":"1"},"values":[["2.5","x",{"k":"v"}]]"#,
+            r#"timestamp "2.5" is not a decimal number of nanoseconds"#,
+        ),
+        (
+            r#""stream":{"a":"1"},"values":[["","x"]]"#,
+            r#"timestamp "" is not a decimal number"#,
+        ),
+        (
+            r#""stream":{"a":"1"},"values":[[null]]"#,
+            "timestamp must be a string of decimal nanoseconds, null was found",
+        ),
+        (
+            r#""stream":{"a":"1"},"values":[["9223372036854775808","x"]]"#,
+            "is not a decimal number of nanoseconds",
+        ),
+        (
+            &format!(r#""stream":{{"a":"1"}},"values":[["{long}","x"]]"#),
+            "is not a decimal number of nanoseconds",
+        ),
+        (
+            r#""labels":"{a=\"1\"}","entries":[{"ts":5,"line":"x"}]"#,
+            r#""ts" must be a string with a time of RFC 3339, a number was found"#,
+        ),
+        (
+            r#""labels":"{a=\"1\"}","entries":[{"ts":"9999-01-01T00:00:00Z","line":"x"}]"#,
+            "is not a time of RFC 3339 between 1677 and 2262",
+        ),
+    ];
+    let server = Server::start(ServerOptions::default()).await;
+    for (number, (bad, want)) in cases.into_iter().enumerate() {
+        let good = format!(r#""stream":{{"app":"good{number}"}},"values":[["{T0}","kept"]]"#);
+        let body = format!(r#"{{"streams":[{{{bad}}},{{{good}}},{{{bad}}}]}}"#);
+        let reply = server.post(PUSH, JSON, body.as_bytes()).await;
+        let text = reply.text();
+        assert!(
+            reply.status == 400 && text.contains(want),
+            "{bad}: {} {text}",
+            reply.status
+        );
+        // Stream and name are each quoted to 1 KiB at most.
+        assert!(text.len() < 3000, "{} bytes", text.len());
+        let query = format!("/loki/api/v1/query_range?query={{app=\"good{number}\"}}&{}", range());
+        assert_eq!(result(&server.get(&query).await).as_array().unwrap().len(), 1, "{bad}");
+    }
+    let all = format!("/loki/api/v1/query_range?query={{a=~\".%2B\"}}&{}", range());
+    assert_eq!(result(&server.get(&all).await), json!([]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_do_not_see_each_other() {
     let server = Server::start(ServerOptions::default()).await;

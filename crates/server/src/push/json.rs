@@ -8,10 +8,11 @@
 use super::DecodeError;
 use super::json_reader::{JsonError, JsonReader, Kind};
 use super::pairs::{Pairs, lossy};
-use timberline_ingest::PushBatch;
+use timberline_ingest::{PushBatch, StreamLabels};
 use timberline_logql::labels::{Label, LabelSet};
 
-/// Decodes a whole body. On an error nothing of it may be stored.
+/// Decodes a whole body. On an error nothing of it may be stored; labels and timestamps that are wrong are no error of the body, and noted
+/// in the batch.
 pub(crate) fn decode(body: &[u8]) -> Result<PushBatch, DecodeError> {
     let mut decoder = Decoder {
         batch: PushBatch::new(),
@@ -114,22 +115,18 @@ impl Decoder {
         Ok(())
     }
 
-    fn labels(&mut self, reader: &mut JsonReader<'_>) -> Result<LabelSet, DecodeError> {
+    /// Labels of a stream. What is wrong with them is for the write path to say, so that the other streams are stored.
+    fn labels(&mut self, reader: &mut JsonReader<'_>) -> Result<StreamLabels, DecodeError> {
         let mut labels = Vec::new();
+        let mut mistake = None;
         if reader.null()? {
-            return Ok(LabelSet::default());
+            return Ok(LabelSet::default().into());
         }
         reader.begin_object()?;
         let mut first = true;
         while let Some(key) = reader.next_key(first, &mut self.scratch.key)? {
             first = false;
             let name = lossy(key);
-            if let Some(offset) = illegal_byte(&name) {
-                return Err(DecodeError::Labels(format!(
-                    "label name {:?} is invalid at byte {offset}",
-                    shown(&name)
-                )));
-            }
             let value = match reader.kind()? {
                 Kind::String => lossy(reader.string(&mut self.scratch.value)?).into(),
                 Kind::Number | Kind::Bool => reader.literal()?.into(),
@@ -138,11 +135,10 @@ impl Decoder {
                     continue;
                 }
                 kind @ (Kind::Object | Kind::Array) => {
-                    return Err(DecodeError::Labels(format!(
-                        "label {:?} must be a string, {} was found",
-                        shown(&name),
-                        kind.name()
-                    )));
+                    let (name, found) = (shown(&name), kind.name());
+                    mistake = Some(format!("label {name:?} must be a string, {found} was found"));
+                    reader.skip_value()?;
+                    continue;
                 }
             };
             labels.push(Label {
@@ -152,7 +148,14 @@ impl Decoder {
         }
         // Of a key that stands twice in an object the last counts; a label set keeps the first.
         labels.reverse();
-        Ok(LabelSet::from_labels(labels))
+        let labels = LabelSet::from_labels(labels);
+        Ok(match mistake {
+            Some(error) => StreamLabels::Unreadable {
+                text: labels.to_string(),
+                error,
+            },
+            None => labels.into(),
+        })
     }
 
     fn entries(&mut self, reader: &mut JsonReader<'_>, form: Form) -> Result<(), DecodeError> {
@@ -189,7 +192,16 @@ impl Decoder {
         reader.begin_array()?;
 
         need(reader, true, "timestamp")?;
-        let timestamp_ns = timestamp(reader, value)?;
+        let timestamp_ns = match timestamp(reader, value)? {
+            Ok(timestamp_ns) => timestamp_ns,
+            Err(mistake) => {
+                while reader.next_element(false)? {
+                    reader.skip_value()?;
+                }
+                self.batch.refuse_entry(mistake);
+                return Ok(());
+            }
+        };
 
         need(reader, false, "line")?;
         expect_string(reader, "line", "a string")?;
@@ -226,16 +238,16 @@ impl Decoder {
                 _ => reader.skip_value()?,
             }
         }
-        let Some(timestamp_ns) = timestamp_ns else {
-            return Err(reader.error("entry without a \"ts\"").into());
-        };
-        self.batch.push_entry(timestamp_ns, text, []);
+        match timestamp_ns {
+            Some(Ok(timestamp_ns)) => self.batch.push_entry(timestamp_ns, text, []),
+            Some(Err(mistake)) => self.batch.refuse_entry(mistake),
+            None => return Err(reader.error("entry without a \"ts\"").into()),
+        }
         Ok(())
     }
 }
 
-/// An error that names the part of the entry, unless a string comes next. The commonest mistake of all is a timestamp
-/// that is a number.
+/// An error that names the part of the entry, unless a string comes next.
 fn expect_string(reader: &mut JsonReader<'_>, part: &str, wanted: &str) -> Result<(), JsonError> {
     match reader.kind()? {
         Kind::String => Ok(()),
@@ -243,30 +255,48 @@ fn expect_string(reader: &mut JsonReader<'_>, part: &str, wanted: &str) -> Resul
     }
 }
 
-fn rfc3339(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, DecodeError> {
-    expect_string(reader, "\"ts\"", "a string with a time of RFC 3339")?;
-    let text = lossy(reader.string(scratch)?);
-    let time = text.parse::<jiff::Timestamp>().ok();
-    time.and_then(|time| i64::try_from(time.as_nanosecond()).ok())
-        .ok_or_else(|| {
-            let shown = shown(&text);
-            reader
-                .error(format!(
-                    "\"ts\" {shown:?} is not a time of RFC 3339 between 1677 and 2262"
-                ))
-                .into()
-        })
+/// A time that an entry is stored under, or what is wrong with it.
+type Timestamp = Result<i64, String>;
+
+/// Reads a string with a time; `parse` says what is wrong with its text.
+fn time_text(
+    reader: &mut JsonReader<'_>,
+    scratch: &mut Vec<u8>,
+    part: &str,
+    wanted: &str,
+    parse: impl Fn(&str) -> Timestamp,
+) -> Result<Timestamp, JsonError> {
+    let kind = reader.kind()?;
+    if kind != Kind::String {
+        reader.skip_value()?;
+        return Ok(Err(format!("{part} must be {wanted}, {} was found", kind.name())));
+    }
+    Ok(parse(&lossy(reader.string(scratch)?)))
 }
 
-fn timestamp(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<i64, DecodeError> {
-    expect_string(reader, "timestamp", "a string of decimal nanoseconds")?;
-    let text = lossy(reader.string(scratch)?);
-    text.parse().map_err(|_| {
-        let shown = shown(&text);
-        reader
-            .error(format!("timestamp {shown:?} is not a decimal number of nanoseconds"))
-            .into()
+fn rfc3339(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<Timestamp, JsonError> {
+    time_text(reader, scratch, "\"ts\"", "a string with a time of RFC 3339", |text| {
+        let time = text.parse::<jiff::Timestamp>().ok();
+        time.and_then(|time| i64::try_from(time.as_nanosecond()).ok())
+            .ok_or_else(|| {
+                let shown = shown(text);
+                format!("\"ts\" {shown:?} is not a time of RFC 3339 between 1677 and 2262")
+            })
     })
+}
+
+/// The commonest mistake of all is a timestamp that is a number.
+fn timestamp(reader: &mut JsonReader<'_>, scratch: &mut Vec<u8>) -> Result<Timestamp, JsonError> {
+    time_text(
+        reader,
+        scratch,
+        "timestamp",
+        "a string of decimal nanoseconds",
+        |text| {
+            let mistake = || format!("timestamp {:?} is not a decimal number of nanoseconds", shown(text));
+            text.parse().map_err(|_| mistake())
+        },
+    )
 }
 
 fn read_metadata(
@@ -300,12 +330,4 @@ fn shown(text: &str) -> &str {
     text.char_indices()
         .nth(MOST_CHARACTERS)
         .map_or(text, |(end, _)| &text[..end])
-}
-
-/// The first byte that a label name must not have there; 0 for the empty name.
-fn illegal_byte(name: &str) -> Option<usize> {
-    if name.is_empty() || name.as_bytes()[0].is_ascii_digit() {
-        return Some(0);
-    }
-    name.bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_')
 }

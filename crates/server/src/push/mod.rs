@@ -44,9 +44,6 @@ pub(crate) enum DecodeError {
     /// JSON that is damaged or has another shape.
     #[error("invalid JSON push body: {0}")]
     Json(#[from] JsonError),
-    /// Labels of a JSON stream that are not labels.
-    #[error("couldn't parse labels: {0}")]
-    Labels(String),
     /// Protobuf that is damaged.
     #[error("invalid protobuf push body: {0}")]
     Protobuf(String),

@@ -45,24 +45,27 @@ fn stream(message: &[u8], batch: &mut PushBatch, metadata: &mut Pairs) -> Result
 }
 
 fn entry(message: &[u8], batch: &mut PushBatch, metadata: &mut Pairs) -> Result<(), DecodeError> {
-    let mut timestamp_ns = 0;
+    let mut time = Ok(0);
     let mut line: &[u8] = b"";
     metadata.clear();
     let mut fields = Fields::of(message);
     while let Some(field) = fields.next_field()? {
         match field.number {
-            1 => timestamp_ns = timestamp(field.bytes()?)?,
+            1 => time = timestamp(field.bytes()?)?,
             2 => line = field.bytes()?,
             3 => label_pair(field.bytes()?, metadata)?,
             _ => {}
         }
     }
-    batch.push_entry(timestamp_ns, line, metadata.iter());
+    match time {
+        Ok(timestamp_ns) => batch.push_entry(timestamp_ns, line, metadata.iter()),
+        Err(mistake) => batch.refuse_entry(mistake),
+    }
     Ok(())
 }
 
-/// A `google.protobuf.Timestamp`, in nanoseconds.
-fn timestamp(message: &[u8]) -> Result<i64, DecodeError> {
+/// A `google.protobuf.Timestamp`, in nanoseconds, or what is wrong with it.
+fn timestamp(message: &[u8]) -> Result<Result<i64, String>, DecodeError> {
     let (mut seconds, mut nanoseconds) = (0, 0);
     let mut fields = Fields::of(message);
     while let Some(field) = fields.next_field()? {
@@ -74,11 +77,10 @@ fn timestamp(message: &[u8]) -> Result<i64, DecodeError> {
     }
     let in_range = (0..NANOSECONDS).contains(&nanoseconds);
     let total = i128::from(seconds) * i128::from(NANOSECONDS) + i128::from(nanoseconds);
-    i64::try_from(total).ok().filter(|_| in_range).ok_or_else(|| {
-        DecodeError::Protobuf(format!(
-            "timestamp of {seconds} seconds and {nanoseconds} nanoseconds is out of range"
-        ))
-    })
+    Ok(i64::try_from(total)
+        .ok()
+        .filter(|_| in_range)
+        .ok_or_else(|| format!("timestamp of {seconds} seconds and {nanoseconds} nanoseconds is out of range")))
 }
 
 fn label_pair(message: &[u8], metadata: &mut Pairs) -> Result<(), DecodeError> {
