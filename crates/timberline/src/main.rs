@@ -16,10 +16,6 @@ mod units;
 use clap::Command;
 use std::process::ExitCode;
 
-/// Logs are many small, short-lived allocations from many threads; the system's allocator keeps far more memory for them.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Exit code of a mistake in flags, configuration or query, as clap uses it.
 const EXIT_USAGE: u8 = 2;
 /// Exit code of a server that can't be reached or fails, and of unreadable or damaged data.
