@@ -194,11 +194,6 @@ impl SectionMeta {
             .find(|column| column.logical == logical && column.tag == tag)
     }
 
-    /// All columns with that logical name, in file order.
-    pub fn columns_of<'a>(&'a self, logical: &'a str) -> impl Iterator<Item = &'a ColumnMeta> {
-        self.columns.iter().filter(move |column| column.logical == logical)
-    }
-
     /// True if every column has the same number of pages with the same rows, so that page n of one holds the rows of page n
     /// of every other.
     pub fn is_aligned(&self) -> bool {
