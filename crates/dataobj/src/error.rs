@@ -78,11 +78,13 @@ impl Error {
     }
 }
 
-/// Damage found by a decoder that doesn't know where its bytes came from.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Damage(pub(crate) Cow<'static, str>);
+/// Damage found by a decoder that doesn't know where its bytes came from: what is wrong with them.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Damage(pub(crate) Cow<'static, str>);
 
 impl Damage {
+    #[cold]
     pub(crate) fn new(reason: impl Into<Cow<'static, str>>) -> Damage {
         Damage(reason.into())
     }

@@ -36,10 +36,11 @@
 
 mod cardinality;
 mod compression;
-mod encoding;
+pub mod encoding;
 mod error;
 mod key;
 mod limits;
+mod pool;
 mod proto;
 mod read;
 mod schema;
@@ -51,9 +52,11 @@ pub use compression::Compression;
 pub use error::{Corruption, Error};
 pub use key::object_key;
 pub use limits::{MAX_HEADER_BYTES, MAX_PAGE_BYTES, MAX_PAGE_ROWS};
+pub use pool::{BufferPool, PoolStats, PooledBuffer};
 pub use read::{
     CoalesceOptions, ColumnMeta, Direction, Encoding, Fetch, ObjectLayout, OrderBy, PageMeta, Parsed, Scratch, Section,
-    SectionMeta, SortInfo, coalesce, decode_binary, decode_binary_rows, decode_int64, scatter,
+    SectionMeta, SortInfo, coalesce, decode_binary, decode_binary_rows, decode_binary_view, decode_int64,
+    decode_int64_rows, scatter,
 };
 pub use schema::{LOKI_NAMESPACE, SectionKind, column};
 pub use stats::{Physical, Stats, Value};

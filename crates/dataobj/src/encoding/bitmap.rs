@@ -3,7 +3,6 @@
 
 use crate::error::Damage;
 use crate::varint::{append_uvarint, take_uvarint};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
 /// Largest number of groups in one packed run (specification 6.3, rule 5). Other writers cut the same way, which keeps
 /// presence bytes identical.
@@ -22,7 +21,7 @@ const GROUPS_SHIFT: u32 = 7;
 ///   +--8 bits-- partial group
 /// ```
 #[derive(Debug, Default)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     out: Vec<u8>,
     groups: Vec<u8>,
     state: State,
@@ -44,13 +43,13 @@ enum State {
 
 impl Encoder {
     /// Bytes emitted so far, without what the state machine still holds back.
-    pub(crate) fn emitted_bytes(&self) -> usize {
+    pub fn emitted_bytes(&self) -> usize {
         self.out.len()
     }
 
     /// Appends one row.
     #[inline]
-    pub(crate) fn append(&mut self, value: bool) {
+    pub fn append(&mut self, value: bool) {
         match self.state {
             State::Idle => self.state = State::Run { value, count: 1 },
             State::Run { value: current, count } if current == value => {
@@ -72,7 +71,7 @@ impl Encoder {
     }
 
     /// Appends `count` rows of one value.
-    pub(crate) fn append_n(&mut self, value: bool, count: u64) {
+    pub fn append_n(&mut self, value: bool, count: u64) {
         for done in 0..count {
             self.append(value);
             if let State::Run { count: run, .. } = &mut self.state {
@@ -83,7 +82,7 @@ impl Encoder {
     }
 
     /// The encoded rows; [`Encoder::clear`] before the next page.
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub fn finish(&mut self) -> &[u8] {
         self.emit_groups();
         match self.state {
             State::Idle => {}
@@ -102,7 +101,8 @@ impl Encoder {
         &self.out
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Starts anew.
+    pub fn clear(&mut self) {
         self.out.clear();
         self.groups.clear();
         self.state = State::Idle;
@@ -135,72 +135,207 @@ impl Encoder {
     }
 }
 
-/// Decoded presence of a page.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Presence {
-    /// Every row has a value.
-    All,
-    /// The rows whose bit is set have one.
-    Some(BooleanBuffer),
+/// Decodes rows in batches of any size.
+#[derive(Clone, Debug)]
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+    /// Rows behind the current run.
+    rows_left: usize,
+    run: Run<'a>,
 }
 
-/// Decodes the presence of exactly `rows` rows. The caller bounds `rows`, which bounds what is allocated.
-pub(crate) fn decode(bytes: &[u8], rows: usize) -> Result<Presence, Damage> {
-    let mut rest = bytes;
-    let mut bits: Option<BooleanBufferBuilder> = None;
-    let mut done = 0usize;
-    while done < rows {
-        let header = take_uvarint(&mut rest)?;
-        let left = rows - done;
+/// What is left of the current run.
+#[derive(Clone, Copy, Debug)]
+enum Run<'a> {
+    Repeat { value: bool, rows: usize },
+    Packed { groups: &'a [u8], first_bit: usize },
+}
+
+impl Run<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Run::Repeat { rows, .. } => *rows,
+            Run::Packed { groups, first_bit } => groups.len() * 8 - first_bit,
+        }
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// Starts at the first of `rows` rows.
+    pub fn new(bytes: &'a [u8], rows: usize) -> Decoder<'a> {
+        Decoder {
+            rest: bytes,
+            rows_left: rows,
+            run: Run::Repeat { value: false, rows: 0 },
+        }
+    }
+
+    /// If all of the remaining rows have a value and stand in one run, passes over them.
+    pub fn take_if_all_present(&mut self) -> Result<bool, Damage> {
+        if self.run.rows() == 0 && self.rows_left > 0 {
+            self.next_run()?;
+        }
+        let all = self.rows_left == 0 && matches!(self.run, Run::Repeat { value: true, .. } if self.rest.is_empty());
+        if all {
+            self.run = Run::Repeat { value: false, rows: 0 };
+        }
+        Ok(all)
+    }
+
+    /// Decodes the next `rows` rows into the low bits of `out`, first row first. Bits behind them are left undefined.
+    ///
+    /// # Panics
+    /// If `out` has fewer than `rows` bits.
+    pub fn fill(&mut self, rows: usize, out: &mut [u64]) -> Result<(), Damage> {
+        let mut bits = BitWriter { words: out, at: 0 };
+        while bits.at < rows {
+            let wanted = rows - bits.at;
+            match &mut self.run {
+                Run::Repeat { rows: 0, .. } => {
+                    if self.rows_left == 0 {
+                        return Err(Damage::new(format!("{wanted} rows more than the page has")));
+                    }
+                    self.next_run()?;
+                }
+                Run::Repeat { value, rows } => {
+                    let count = wanted.min(*rows);
+                    bits.repeat(*value, count);
+                    *rows -= count;
+                }
+                Run::Packed { groups, first_bit } => {
+                    let count = wanted.min(groups.len() * 8 - *first_bit);
+                    bits.append_groups(groups, *first_bit, count);
+                    let behind = *first_bit + count;
+                    *groups = &groups[behind / 8..];
+                    *first_bit = behind % 8;
+                    if groups.is_empty() {
+                        self.run = Run::Repeat { value: false, rows: 0 };
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error unless all rows and all bytes were decoded.
+    pub fn finish(self) -> Result<(), Damage> {
+        let left = self.rows_left + self.run.rows();
+        if left > 0 {
+            Err(Damage::new(format!("{left} rows were not decoded")))
+        } else if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Damage::new("bytes behind the last presence run"))
+        }
+    }
+
+    fn next_run(&mut self) -> Result<(), Damage> {
+        let header = take_uvarint(&mut self.rest)?;
+        let left = self.rows_left;
         if header & 1 == 0 {
-            let value = take_uvarint(&mut rest)?;
+            let value = take_uvarint(&mut self.rest)?;
             if value > 1 {
                 return Err(Damage::new(format!("presence value {value} is neither 0 nor 1")));
             }
-            let count = usize::try_from(header >> 1)
+            let rows = usize::try_from(header >> 1)
                 .ok()
-                .filter(|count| (1..=left).contains(count));
-            let Some(count) = count else {
+                .filter(|rows| (1..=left).contains(rows));
+            let Some(rows) = rows else {
                 return Err(Damage::new(format!(
                     "presence run of {} where {left} rows are left",
                     header >> 1
                 )));
             };
-            if done == 0 && value == 1 && count == rows && rest.is_empty() {
-                return Ok(Presence::All);
-            }
-            bits.get_or_insert_with(|| BooleanBufferBuilder::new(rows))
-                .append_n(count, value == 1);
-            done += count;
-        } else {
-            let width = (header >> 1 & 0x3f) + 1;
-            if width != 1 {
-                return Err(Damage::new(format!("presence group of width {width}, not 1")));
-            }
-            let groups = usize::try_from(header >> GROUPS_SHIFT)
-                .ok()
-                .filter(|groups| (1..=left / 8).contains(groups));
-            let Some((packed, behind)) = groups.and_then(|groups| rest.split_at_checked(groups)) else {
-                return Err(Damage::new(format!(
-                    "{} presence groups where {left} rows are left",
-                    header >> GROUPS_SHIFT
-                )));
+            self.run = Run::Repeat {
+                value: value == 1,
+                rows,
             };
-            let bits = bits.get_or_insert_with(|| BooleanBufferBuilder::new(rows));
-            bits.append_packed_range(0..packed.len() * 8, packed);
-            rest = behind;
-            done += packed.len() * 8;
+            self.rows_left -= rows;
+            return Ok(());
+        }
+        let width = (header >> 1 & 0x3f) + 1;
+        if width != 1 {
+            return Err(Damage::new(format!("presence group of width {width}, not 1")));
+        }
+        let count = usize::try_from(header >> GROUPS_SHIFT)
+            .ok()
+            .filter(|groups| (1..=left / 8).contains(groups));
+        let Some((groups, behind)) = count.and_then(|groups| self.rest.split_at_checked(groups)) else {
+            return Err(Damage::new(format!(
+                "{} presence groups where {left} rows are left",
+                header >> GROUPS_SHIFT
+            )));
+        };
+        self.run = Run::Packed { groups, first_bit: 0 };
+        self.rows_left -= groups.len() * 8;
+        self.rest = behind;
+        Ok(())
+    }
+}
+
+/// Appends bits to words. What a word holds behind the last bit is of no meaning.
+struct BitWriter<'a> {
+    words: &'a mut [u64],
+    at: usize,
+}
+
+impl BitWriter<'_> {
+    fn repeat(&mut self, value: bool, count: usize) {
+        let fill = if value { u64::MAX } else { 0 };
+        let end = self.at + count;
+        let mut first = self.at / 64;
+        if !self.at.is_multiple_of(64) {
+            self.put(fill);
+            first += 1;
+        }
+        if let Some(words) = self.words.get_mut(first..end.div_ceil(64)) {
+            words.fill(fill);
+        }
+        self.at = end;
+    }
+
+    /// Appends `count` rows of packed groups from bit `first` of the first group on.
+    fn append_groups(&mut self, groups: &[u8], first: usize, count: usize) {
+        if first > 0 {
+            let head = count.min(8 - first);
+            self.append_bits(u64::from(groups[0] >> first), head);
+            if head < count {
+                self.append_groups(&groups[1..], 0, count - head);
+            }
+            return;
+        }
+        let (whole, tail) = groups[..count.div_ceil(8)].as_chunks::<8>();
+        let mut left = count;
+        for eight in whole {
+            let bits = left.min(64);
+            self.append_bits(u64::from_le_bytes(*eight), bits);
+            left -= bits;
+        }
+        if left > 0 {
+            let mut last = [0; 8];
+            last[..tail.len()].copy_from_slice(tail);
+            self.append_bits(u64::from_le_bytes(last), left);
         }
     }
-    if !rest.is_empty() {
-        return Err(Damage::new("bytes behind the last presence run"));
+
+    /// Appends the low `count` bits, 1 to 64.
+    #[inline]
+    fn append_bits(&mut self, bits: u64, count: usize) {
+        let offset = self.at % 64;
+        self.put(bits << offset);
+        self.at += count;
+        if offset + count > 64 {
+            self.words[self.at / 64] = bits >> (64 - offset);
+        }
     }
-    let bits = bits.map_or_else(|| BooleanBuffer::new_unset(0), BooleanBufferBuilder::build);
-    Ok(if bits.count_set_bits() == rows {
-        Presence::All
-    } else {
-        Presence::Some(bits)
-    })
+
+    /// Puts bits that are shifted to their place into the current word, from the current bit on.
+    #[inline]
+    fn put(&mut self, bits: u64) {
+        let below = (1u64 << (self.at % 64)) - 1;
+        let word = &mut self.words[self.at / 64];
+        *word = *word & below | bits & !below;
+    }
 }
 
 #[cfg(test)]
@@ -222,11 +357,17 @@ mod tests {
             .collect()
     }
 
-    fn decode_bits(bytes: &[u8], rows: usize) -> Vec<bool> {
-        match decode(bytes, rows).unwrap() {
-            Presence::All => vec![true; rows],
-            Presence::Some(bits) => bits.iter().collect(),
+    fn decode(bytes: &[u8], rows: usize, batch: usize) -> Result<Vec<bool>, Damage> {
+        let mut decoder = Decoder::new(bytes, rows);
+        let mut decoded = Vec::new();
+        while decoded.len() < rows {
+            let count = batch.min(rows - decoded.len());
+            let mut words = vec![0x5555_5555_5555_5555; count.div_ceil(64)];
+            decoder.fill(count, &mut words)?;
+            decoded.extend((0..count).map(|row| words[row / 64] >> (row % 64) & 1 == 1));
         }
+        decoder.finish()?;
+        Ok(decoded)
     }
 
     #[test]
@@ -234,7 +375,7 @@ mod tests {
         let check = |runs: &[(u8, u64)], want: &[u8]| {
             assert_eq!(encode(runs), want, "{runs:?}");
             let bits = expand(runs);
-            assert_eq!(decode_bits(want, bits.len()), bits);
+            assert_eq!(decode(want, bits.len(), 5).unwrap(), bits);
         };
         check(&[(1, 5)], &[0x0a, 1]);
         check(&[(1, 1), (0, 1), (1, 1)], &[2, 1, 2, 0, 2, 1]);
@@ -248,14 +389,14 @@ mod tests {
 
     #[test]
     fn wide_groups_are_refused() {
-        assert!(decode(&[0x85, 1, 0x88, 0xc6, 0xfa], 8).is_err());
+        assert!(decode(&[0x85, 1, 0x88, 0xc6, 0xfa], 8, 8).is_err());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn round_trip(runs in proptest::collection::vec((0u8..2, 1u64..40), 0..60), long in 0u64..70_000) {
+        fn round_trip(runs in proptest::collection::vec((0u8..2, 1u64..40), 0..60), long in 0u64..70_000, batch in 1usize..5000) {
             let mut runs = runs;
             runs.extend([(1, 1), (0, 1)].repeat(long as usize % 700 * 60));
             let bits = expand(&runs);
@@ -263,12 +404,16 @@ mod tests {
             let mut one_by_one = Encoder::default();
             bits.iter().for_each(|&bit| one_by_one.append(bit));
             prop_assert_eq!(one_by_one.finish(), encoded.as_slice());
-            prop_assert_eq!(decode_bits(&encoded, bits.len()), bits);
+            prop_assert_eq!(&decode(&encoded, bits.len(), batch).unwrap(), &bits);
+            prop_assert!(decode(&encoded, bits.len() + 1, batch).is_err());
+            prop_assert!(bits.is_empty() || decode(&encoded, bits.len() - 1, batch).is_err());
+            let is_one_run = bits.iter().all(|bit| *bit) && !bits.is_empty();
+            prop_assert_eq!(Decoder::new(&encoded, bits.len()).take_if_all_present().unwrap(), is_one_run || bits.is_empty());
         }
 
         #[test]
-        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..60), rows in 0usize..500) {
-            let _ = decode(&bytes, rows);
+        fn any_bytes_end_alike_whatever_the_batch(bytes in proptest::collection::vec(any::<u8>(), 0..60), rows in 0usize..500, batch in 1usize..200) {
+            prop_assert_eq!(decode(&bytes, rows, batch).ok(), decode(&bytes, rows, 500).ok());
         }
     }
 }

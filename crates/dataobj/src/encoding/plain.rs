@@ -5,67 +5,154 @@ use crate::error::Damage;
 use crate::varint::{append_uvarint, read_uvarint};
 
 /// Appends one value.
-pub(crate) fn append(out: &mut Vec<u8>, value: &[u8]) {
+pub fn append(out: &mut Vec<u8>, value: &[u8]) {
     append_uvarint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
 /// Walks over encoded values.
-pub(crate) struct Values<'a> {
+#[derive(Clone, Debug)]
+pub struct Values<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
+/// Up to so many bytes a value is copied in steps that may write past its end.
+const MAX_STEPPED_BYTES: usize = 256;
+const STEP: usize = 32;
+
+/// Values up to this size stand in their view; of longer ones it holds the first four bytes and where they are.
+const MAX_INLINE_BYTES: usize = 12;
+
 impl<'a> Values<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Values<'a> {
+    /// Starts at the first value of a page.
+    pub fn new(bytes: &'a [u8]) -> Values<'a> {
         Values { bytes, at: 0 }
     }
 
     /// The next value.
     #[inline]
-    pub(crate) fn next_value(&mut self) -> Result<&'a [u8], Damage> {
+    pub fn next_value(&mut self) -> Result<&'a [u8], Damage> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let Some((length, prefix)) = read_uvarint(rest) else {
-            return Err(Damage::new("length of a byte string is cut short or too long"));
+        let (length, prefix) = match rest {
+            [length @ ..0x80, ..] => (usize::from(*length), 1),
+            [low, high @ ..0x80, ..] => (usize::from(*low & 0x7f) | usize::from(*high) << 7, 2),
+            _ => long_length(rest)?,
         };
-        let value = usize::try_from(length)
-            .ok()
-            .and_then(|length| rest.get(prefix..prefix.checked_add(length)?));
-        let Some(value) = value else {
+        let Some(value) = rest.get(prefix..).and_then(|rest| rest.get(..length)) else {
             return Err(Damage::new("byte string is longer than its page"));
         };
-        self.at += prefix + value.len();
+        self.at += prefix + length;
         Ok(value)
     }
 
+    /// How many bytes were decoded.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     /// Passes over `count` values.
-    pub(crate) fn skip(&mut self, count: usize) -> Result<(), Damage> {
+    pub fn skip(&mut self, count: usize) -> Result<(), Damage> {
         for _ in 0..count {
             self.next_value()?;
         }
         Ok(())
     }
 
-    fn is_at_end(&self) -> bool {
-        self.at == self.bytes.len()
+    /// An error unless all bytes were decoded.
+    pub fn finish(self) -> Result<(), Damage> {
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(Damage::new("bytes behind the last byte string"))
+        }
+    }
+
+    /// Copies as many values as `ends` has places into `data` from `start` on, and notes where each ends. Returns the last end.
+    /// What is behind it in `data` may be overwritten.
+    pub fn copy_into(&mut self, data: &mut [u8], start: usize, ends: &mut [i32]) -> Result<usize, Damage> {
+        let mut end = start;
+        for slot in ends {
+            let value = self.next_value()?;
+            let padding_read = self.bytes.len() - self.at >= STEP;
+            let padding_written = data.len().saturating_sub(end) >= value.len() + STEP;
+            if value.len() <= MAX_STEPPED_BYTES && padding_read && padding_written {
+                // SAFETY: from the value's start on, at least `STEP` bytes more than it has can be read (what is behind it in
+                // `bytes`) and written (as checked against `data`); the steps go at most `STEP - 1` bytes past its end. The two
+                // don't overlap: one is borrowed mutably.
+                unsafe { copy_in_steps(value.as_ptr(), data.as_mut_ptr().add(end), value.len()) };
+            } else {
+                let Some(target) = data.get_mut(end..end + value.len()) else {
+                    return Err(Damage::new("byte strings are longer than their page"));
+                };
+                target.copy_from_slice(value);
+            }
+            end += value.len();
+            *slot = end as i32;
+        }
+        Ok(end)
+    }
+
+    /// Writes an Arrow view of each of the next values: its length, and the value itself if it is short, else its first four
+    /// bytes and where it stands in the encoded bytes, of which the buffer with number 0 must be made.
+    pub fn view_into(&mut self, views: &mut [u128]) -> Result<(), Damage> {
+        for slot in views {
+            let value = self.next_value()?;
+            let length = value.len() as u128;
+            *slot = if value.len() > MAX_INLINE_BYTES {
+                let start = (self.at - value.len()) as u128;
+                let prefix = u128::from(u32::from_le_bytes([value[0], value[1], value[2], value[3]]));
+                length | prefix << 32 | start << 96
+            } else {
+                length | u128::from_le_bytes(self.padded(value)) << 32
+            };
+        }
+        Ok(())
+    }
+
+    /// A short value, which ends at `at`, with zeros behind it.
+    #[inline]
+    fn padded(&self, value: &[u8]) -> [u8; 16] {
+        match self
+            .bytes
+            .get(self.at - value.len()..)
+            .and_then(|bytes| bytes.first_chunk::<16>())
+        {
+            Some(sixteen) => (u128::from_le_bytes(*sixteen) & ((1u128 << (8 * value.len())) - 1)).to_le_bytes(),
+            None => {
+                let mut padded = [0; 16];
+                padded[..value.len()].copy_from_slice(value);
+                padded
+            }
+        }
     }
 }
 
-/// Decodes exactly `count` values into one buffer, with the end of each. `count` must be at most `bytes.len()`, which
-/// bounds what is allocated.
-pub(crate) fn decode(bytes: &[u8], count: usize) -> Result<(Vec<u8>, Vec<i32>), Damage> {
-    debug_assert!(count <= bytes.len());
-    let mut data = Vec::with_capacity(bytes.len() - count);
-    let mut ends = Vec::with_capacity(count);
-    let mut values = Values::new(bytes);
-    for _ in 0..count {
-        data.extend_from_slice(values.next_value()?);
-        ends.push(data.len() as i32);
+/// # Safety
+/// `length` bytes rounded up to the next multiple of `STEP` must be readable at `from` and writable at `to`, without overlap.
+#[inline]
+unsafe fn copy_in_steps(from: *const u8, to: *mut u8, length: usize) {
+    let mut done = 0;
+    while done < length {
+        // SAFETY: `done` is a multiple of `STEP` below `length`; the caller vouches for the whole step.
+        unsafe {
+            to.add(done)
+                .cast::<[u8; STEP]>()
+                .write(from.add(done).cast::<[u8; STEP]>().read());
+        };
+        done += STEP;
     }
-    if !values.is_at_end() {
-        return Err(Damage::new("bytes behind the last byte string"));
+}
+
+#[cold]
+fn long_length(bytes: &[u8]) -> Result<(usize, usize), Damage> {
+    let Some((length, prefix)) = read_uvarint(bytes) else {
+        return Err(Damage::new("length of a byte string is cut short or too long"));
+    };
+    match usize::try_from(length) {
+        Ok(length) => Ok((length, prefix)),
+        Err(_) => Err(Damage::new("byte string is longer than its page")),
     }
-    Ok((data, ends))
 }
 
 #[cfg(test)]
@@ -82,25 +169,59 @@ mod tests {
         assert_eq!(out, [2, 0x68, 0x69, 0, 5, 0x67, 0x72, 0xc3, 0xbc, 0x6e]);
     }
 
+    /// Both ways to decode a page; equal if they agree on every value.
+    fn decode(bytes: &[u8], count: usize, batch: usize) -> Result<Vec<Vec<u8>>, Damage> {
+        let (mut values, mut viewed) = (Values::new(bytes), Values::new(bytes));
+        let mut data = vec![0; bytes.len()];
+        let (mut ends, mut views) = (vec![0; count], vec![0; count]);
+        let mut end = 0;
+        for ends in ends.chunks_mut(batch) {
+            end = values.copy_into(&mut data, end, ends)?;
+        }
+        views.chunks_mut(batch).try_for_each(|views| viewed.view_into(views))?;
+        values.finish()?;
+        viewed.finish()?;
+        let mut start = 0;
+        let copied: Vec<Vec<u8>> = ends
+            .iter()
+            .map(|&end| data[std::mem::replace(&mut start, end as usize)..end as usize].to_vec())
+            .collect();
+        let seen = views.iter().map(|view| {
+            let length = *view as u32 as usize;
+            match length {
+                ..=MAX_INLINE_BYTES => view.to_le_bytes()[4..4 + length].to_vec(),
+                _ => bytes[(view >> 96) as usize..][..length].to_vec(),
+            }
+        });
+        assert!(seen.eq(copied.iter().cloned()));
+        Ok(copied)
+    }
+
+    fn values() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let length = prop_oneof![0usize..20, 0usize..300, 100usize..140, 16_380usize..16_390];
+        proptest::collection::vec(
+            length.prop_flat_map(|length| proptest::collection::vec(any::<u8>(), length)),
+            0..40,
+        )
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
-        fn round_trip(values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 0..50)) {
+        fn round_trip(values in values(), batch in 1usize..50) {
             let mut out = Vec::new();
             for value in &values {
                 append(&mut out, value);
             }
-            let (data, ends) = decode(&out, values.len()).unwrap();
-            let mut start = 0;
-            for (value, &end) in values.iter().zip(&ends) {
-                prop_assert_eq!(value.as_slice(), &data[start..end as usize]);
-                start = end as usize;
-            }
-            prop_assert_eq!(start, data.len());
+            prop_assert_eq!(&decode(&out, values.len(), batch).unwrap(), &values);
+            prop_assert!(decode(&out, values.len() + 1, batch).is_err());
+            prop_assert!(values.is_empty() || decode(&out, values.len() - 1, batch).is_err());
         }
 
         #[test]
-        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..100), count in 0usize..100) {
-            let _ = decode(&bytes, count.min(bytes.len()));
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..400), count in 0usize..100) {
+            let _ = decode(&bytes, count, 7);
         }
     }
 }

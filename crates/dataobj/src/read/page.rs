@@ -1,174 +1,148 @@
-//! Decoding of pages into Arrow arrays (specification chapter 4).
-// hot path: no locks, no logging, no allocation per row.
+//! Opening of pages: sizes, checksum, presence, compression (specification chapter 4).
+// hot path: no locks, no logging, no allocation per row, none per page in steady state.
 
 use super::section::{ColumnMeta, Encoding, PageMeta};
-use crate::compression::Decompressor;
-use crate::encoding::bitmap::{self, Presence};
-use crate::encoding::{delta, plain};
-use crate::error::{Damage, Error};
+use crate::compression::{self, Compression, Decompressor};
+use crate::encoding::bitmap;
+use crate::error::Damage;
 use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
+use crate::pool::{BufferPool, PooledBuffer};
 use crate::stats::Physical;
 use crate::varint::read_uvarint;
-use arrow_array::{BinaryArray, Int64Array};
-use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use std::sync::Arc;
 
-/// Decompression context and buffer, to be used for one page after another.
+/// What one thread needs to decode one page after another: a decompression context, and a pool for the decoded values.
+///
+/// Arrays give their memory back when they are dropped, so a thread that decodes, uses and drops page after page allocates
+/// nothing once the pool has the sizes that occur.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    decompressor: Decompressor,
+    pub(super) pool: BufferPool,
+    pub(super) decompressor: Decompressor,
+    pub(super) buffer_lists: BufferLists,
+    /// Where selected values start and end.
+    pub(super) value_ranges: Vec<(usize, usize)>,
 }
 
 impl Scratch {
-    /// An empty one; it grows to the largest page it meets.
+    /// With a pool of its own, see [`BufferPool::default`].
     pub fn new() -> Scratch {
         Scratch::default()
     }
-}
 
-/// Decodes a page of integers. `bytes` are the stored page, `page.range` of the object.
-pub fn decode_int64(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &[u8],
-    scratch: &mut Scratch,
-) -> Result<Int64Array, Error> {
-    decode_int64_page(column, page, bytes, scratch).map_err(|damage| damage.at(Some(column.section), page.range.start))
-}
-
-/// Decodes a page of byte strings. `bytes` are the stored page, `page.range` of the object.
-pub fn decode_binary(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &[u8],
-    scratch: &mut Scratch,
-) -> Result<BinaryArray, Error> {
-    decode_binary_page(column, page, bytes, scratch).map_err(|damage| damage.at(Some(column.section), page.range.start))
-}
-
-/// Decodes only some rows of a page of byte strings: ascending row numbers within the page, without repeats. Only their
-/// values are copied.
-pub fn decode_binary_rows(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &[u8],
-    rows: &[u32],
-    scratch: &mut Scratch,
-) -> Result<BinaryArray, Error> {
-    let mut next = 0u64;
-    for &row in rows {
-        if u64::from(row) < next || u64::from(row) >= page.rows {
-            return Err(Error::Selection { row, rows: page.rows });
+    /// Arrays get their memory from that pool.
+    pub fn with_pool(pool: BufferPool) -> Scratch {
+        Scratch {
+            pool,
+            ..Scratch::default()
         }
-        next = u64::from(row) + 1;
     }
-    decode_binary_page_rows(column, page, bytes, rows, scratch)
-        .map_err(|damage| damage.at(Some(column.section), page.range.start))
+
+    /// Where arrays get their memory from.
+    pub fn pool(&self) -> &BufferPool {
+        &self.pool
+    }
 }
 
-fn decode_int64_page(
+/// A page whose checksum and presence have been checked. The number of values agrees with the presence, and is at most that of their
+/// raw bytes.
+pub(super) struct OpenPage<'a> {
+    pub(super) presence: Presence,
+    pub(super) compression: Compression,
+    /// The values as they are stored.
+    pub(super) stored: &'a [u8],
+    /// Size of the values uncompressed.
+    pub(super) raw_bytes: usize,
+    pub(super) rows: usize,
+    pub(super) values: usize,
+}
+
+/// Which rows of a page have a value.
+pub(super) enum Presence {
+    /// Every row.
+    All,
+    /// The rows that are not null.
+    Some(NullBuffer),
+}
+
+/// Raw values of a page: the stored ones, or a buffer of the pool.
+pub(super) enum RawValues<'a> {
+    Stored(&'a [u8]),
+    Pooled(PooledBuffer),
+}
+
+impl RawValues<'_> {
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            RawValues::Stored(bytes) => bytes,
+            RawValues::Pooled(buffer) => buffer,
+        }
+    }
+}
+
+/// Opens a page that should be of that type and encoding.
+pub(super) fn open<'a>(
     column: &ColumnMeta,
     page: &PageMeta,
-    bytes: &[u8],
-    scratch: &mut Scratch,
-) -> Result<Int64Array, Damage> {
-    check_codec(column, page, Physical::Int64, Encoding::Delta)?;
-    let (presence, encoded) = open(column, page, bytes, scratch)?;
-    let values = delta::decode(encoded, page.values as usize)?;
-    let Presence::Some(bits) = presence else {
-        return Ok(Int64Array::new(values.into(), None));
+    bytes: &'a [u8],
+    codec: (Physical, Encoding),
+    pool: &BufferPool,
+) -> Result<OpenPage<'a>, Damage> {
+    check_codec(column, page, codec)?;
+    check_bytes(page, bytes)?;
+    let (length, prefix) =
+        read_uvarint(bytes).ok_or_else(|| Damage::new("length of presence is cut short or too long"))?;
+    let presence_bytes = usize::try_from(length).ok();
+    let rest = bytes.get(prefix..).unwrap_or_default();
+    let Some((presence, stored)) = presence_bytes.and_then(|length| rest.split_at_checked(length)) else {
+        return Err(Damage::new(format!(
+            "presence of {length} bytes in a page of {}",
+            bytes.len()
+        )));
     };
-    let mut spread = vec![0i64; bits.len()];
-    let mut rest = values.as_slice();
-    for (start, end) in bits.set_slices() {
-        if let Some((run, behind)) = rest.split_at_checked(end - start)
-            && let Some(target) = spread.get_mut(start..end)
-        {
-            target.copy_from_slice(run);
-            rest = behind;
-        }
-    }
-    Ok(Int64Array::new(spread.into(), Some(NullBuffer::new(bits))))
-}
-
-fn decode_binary_page(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &[u8],
-    scratch: &mut Scratch,
-) -> Result<BinaryArray, Damage> {
-    check_codec(column, page, Physical::Binary, Encoding::Plain)?;
-    let (presence, encoded) = open(column, page, bytes, scratch)?;
-    let (data, ends) = plain::decode(encoded, page.values as usize)?;
-    let mut offsets = Vec::with_capacity(page.rows as usize + 1);
-    offsets.push(0i32);
-    let Presence::Some(bits) = presence else {
-        offsets.extend_from_slice(&ends);
-        return Ok(binary_array(offsets, data, None));
+    let before_values = (prefix + presence.len()) as u64;
+    let Some(raw_bytes) = page.raw_bytes.checked_sub(before_values) else {
+        return Err(Damage::new(format!(
+            "page of {} raw bytes has {before_values} before its values",
+            page.raw_bytes
+        )));
     };
-    let mut rest = ends.as_slice();
-    let mut last = 0;
-    for (start, end) in bits.set_slices() {
-        offsets.resize(start + 1, last);
-        if let Some((run, behind)) = rest.split_at_checked(end - start) {
-            offsets.extend_from_slice(run);
-            last = run.last().copied().unwrap_or(last);
-            rest = behind;
-        }
+    if page.values > raw_bytes {
+        return Err(Damage::new(format!("{} values in {raw_bytes} bytes", page.values)));
     }
-    offsets.resize(bits.len() + 1, last);
-    Ok(binary_array(offsets, data, Some(bits)))
-}
-
-fn decode_binary_page_rows(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &[u8],
-    rows: &[u32],
-    scratch: &mut Scratch,
-) -> Result<BinaryArray, Damage> {
-    check_codec(column, page, Physical::Binary, Encoding::Plain)?;
-    let (presence, encoded) = open(column, page, bytes, scratch)?;
-    let mut values = plain::Values::new(encoded);
-    let mut data = Vec::new();
-    let mut offsets = Vec::with_capacity(rows.len() + 1);
-    offsets.push(0i32);
-    // The position among the page's values of the one that `values` yields next.
-    let mut position = 0usize;
-    let Presence::Some(bits) = presence else {
-        for &row in rows {
-            values.skip(row as usize - position)?;
-            data.extend_from_slice(values.next_value()?);
-            position = row as usize + 1;
-            offsets.push(data.len() as i32);
-        }
-        return Ok(binary_array(offsets, data, None));
-    };
-    let mut present = Vec::with_capacity(rows.len());
-    let mut set = bits.set_indices_u32().peekable();
-    let mut ordinal = 0usize;
-    for &row in rows {
-        while set.next_if(|&index| index < row).is_some() {
-            ordinal += 1;
-        }
-        let is_present = set.peek() == Some(&row);
-        if is_present {
-            values.skip(ordinal - position)?;
-            data.extend_from_slice(values.next_value()?);
-            position = ordinal + 1;
-        }
-        present.push(is_present);
-        offsets.push(data.len() as i32);
+    let raw_bytes = raw_bytes as usize;
+    if column.compression == Compression::None && stored.len() != raw_bytes {
+        return Err(Damage::new(format!(
+            "values of {} bytes where the page entry says {raw_bytes}",
+            stored.len()
+        )));
     }
-    Ok(binary_array(offsets, data, Some(BooleanBuffer::from(present))))
+    Ok(OpenPage {
+        presence: decode_presence(presence, page, pool)?,
+        compression: column.compression,
+        stored,
+        raw_bytes,
+        rows: page.rows as usize,
+        values: page.values as usize,
+    })
 }
 
-fn binary_array(offsets: Vec<i32>, data: Vec<u8>, bits: Option<BooleanBuffer>) -> BinaryArray {
-    let nulls = bits.map(NullBuffer::new).filter(|nulls| nulls.null_count() > 0);
-    BinaryArray::new(OffsetBuffer::new(ScalarBuffer::from(offsets)), data.into(), nulls)
+impl<'a> OpenPage<'a> {
+    /// The values uncompressed.
+    pub(super) fn raw(&self, decompressor: &mut Decompressor, pool: &BufferPool) -> Result<RawValues<'a>, Damage> {
+        if self.compression == Compression::None {
+            return Ok(RawValues::Stored(self.stored));
+        }
+        compression::check_ratio(self.compression, self.stored.len(), self.raw_bytes)?;
+        let mut raw = pool.take(self.raw_bytes);
+        decompressor.decompress(self.compression, self.stored, &mut raw)?;
+        Ok(RawValues::Pooled(raw))
+    }
 }
 
-fn check_codec(column: &ColumnMeta, page: &PageMeta, physical: Physical, encoding: Encoding) -> Result<(), Damage> {
-    if (column.physical, page.encoding) == (physical, encoding) {
+fn check_codec(column: &ColumnMeta, page: &PageMeta, codec: (Physical, Encoding)) -> Result<(), Damage> {
+    if (column.physical, page.encoding) == codec {
         return Ok(());
     }
     let ColumnMeta {
@@ -178,19 +152,12 @@ fn check_codec(column: &ColumnMeta, page: &PageMeta, physical: Physical, encodin
         ..
     } = column;
     Err(Damage::new(format!(
-        "no codec for column {logical} {tag:?} of {found:?}, {:?} read as {physical:?}",
-        page.encoding
+        "no codec for column {logical} {tag:?} of {found:?}, {:?} read as {:?}",
+        page.encoding, codec.0
     )))
 }
 
-/// Checks a page and opens it: presence, and the encoded values. Afterwards `page.values` agrees with the presence and is
-/// at most the number of encoded bytes.
-fn open<'a>(
-    column: &ColumnMeta,
-    page: &PageMeta,
-    bytes: &'a [u8],
-    scratch: &'a mut Scratch,
-) -> Result<(Presence, &'a [u8]), Damage> {
+fn check_bytes(page: &PageMeta, bytes: &[u8]) -> Result<(), Damage> {
     let stored = page.range.end.saturating_sub(page.range.start);
     if bytes.len() as u64 != stored {
         return Err(Damage::new(format!(
@@ -211,38 +178,68 @@ fn open<'a>(
             page.rows, page.raw_bytes
         )));
     }
-    let (length, prefix) = read_uvarint(bytes).ok_or(Damage::new("length of presence is cut short or too long"))?;
-    let presence_bytes = usize::try_from(length).ok();
-    let rest = bytes.get(prefix..).unwrap_or_default();
-    let Some((presence, values)) = presence_bytes.and_then(|length| rest.split_at_checked(length)) else {
-        return Err(Damage::new(format!(
-            "presence of {length} bytes in a page of {}",
-            bytes.len()
-        )));
+    Ok(())
+}
+
+fn decode_presence(bytes: &[u8], page: &PageMeta, pool: &BufferPool) -> Result<Presence, Damage> {
+    let rows = page.rows as usize;
+    let mut decoder = bitmap::Decoder::new(bytes, rows);
+    let (presence, present) = if decoder.take_if_all_present()? {
+        (Presence::All, page.rows)
+    } else {
+        let mut bits = pool.take(rows.div_ceil(64) * 8);
+        decoder.fill(rows, bits.as_mut_values())?;
+        let bits = bits.freeze(rows.div_ceil(8));
+        let nulls = NullBuffer::new(BooleanBuffer::new(bits, 0, rows));
+        match nulls.null_count() {
+            0 => (Presence::All, page.rows),
+            null_count => (Presence::Some(nulls), page.rows - null_count as u64),
+        }
     };
-    let before_values = (prefix + presence.len()) as u64;
-    let Some(raw_bytes) = page.raw_bytes.checked_sub(before_values) else {
-        return Err(Damage::new(format!(
-            "page of {} raw bytes has {before_values} before its values",
-            page.raw_bytes
-        )));
-    };
-    if page.values > raw_bytes {
-        return Err(Damage::new(format!("{} values in {raw_bytes} bytes", page.values)));
-    }
-    let presence = bitmap::decode(presence, page.rows as usize)?;
-    let present = match &presence {
-        Presence::All => page.rows,
-        Presence::Some(bits) => bits.count_set_bits() as u64,
-    };
+    decoder.finish()?;
     if present != page.values {
         return Err(Damage::new(format!(
             "presence has {present} values, the page entry {}",
             page.values
         )));
     }
-    let values = scratch
-        .decompressor
-        .decompress(column.compression, values, raw_bytes as usize)?;
-    Ok((presence, values))
+    Ok(presence)
+}
+
+/// Lists of one buffer, as arrays of views want them, used again once no array has them any more.
+#[derive(Debug, Default)]
+pub(super) struct BufferLists {
+    lists: Vec<Arc<[Buffer]>>,
+    empty: Buffer,
+}
+
+/// Most lists kept. Arrays beyond that, all held at once by their reader, get lists of their own.
+const MAX_BUFFER_LISTS: usize = 256;
+
+impl BufferLists {
+    /// Lets go of the buffers in lists that no array has any more, so that they are free in their pool.
+    pub(super) fn release(&mut self) {
+        for list in &mut self.lists {
+            if let Some([buffer]) = Arc::get_mut(list)
+                && !buffer.is_empty()
+            {
+                *buffer = self.empty.clone();
+            }
+        }
+    }
+
+    /// A list of that buffer.
+    pub(super) fn take(&mut self, buffer: Buffer) -> Arc<[Buffer]> {
+        for list in &mut self.lists {
+            if let Some([place]) = Arc::get_mut(list) {
+                *place = buffer;
+                return list.clone();
+            }
+        }
+        let list: Arc<[Buffer]> = Arc::new([buffer]);
+        if self.lists.len() < MAX_BUFFER_LISTS {
+            self.lists.push(list.clone());
+        }
+        list
+    }
 }

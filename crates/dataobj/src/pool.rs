@@ -1,0 +1,340 @@
+//! Buffers for pages, used again once nobody reads them any more.
+//!
+//! Arrow arrays own their memory through reference counts. The pool keeps one reference to each buffer it has made: a buffer
+//! whose count has come back to one is read by nobody else and can be filled again. So an array returns its memory by being dropped,
+//! on whichever thread that happens, and neither the memory nor Arrow's header of it is allocated anew.
+// hot path: no lock is held while memory is filled, no logging, no allocation in steady state.
+
+use arrow_buffer::{ArrowNativeType, Buffer};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Buffers are aligned to cache lines, which is also what Arrow recommends.
+const ALIGNMENT: usize = 64;
+
+/// Sizes are powers of two from here on, so that a buffer made for one page fits the next.
+const MIN_CLASS_BYTES: usize = 1 << 10;
+const CLASSES: usize = 32;
+
+/// How much a pool retains unless told otherwise: some pages of 2 MiB, in all their columns.
+const DEFAULT_RETAINED_BYTES: usize = 32 << 20;
+
+/// Hands out buffers and takes them back when the last array that reads them is dropped. Clones share the buffers.
+///
+/// ```
+/// # use timberline_dataobj::BufferPool;
+/// let pool = BufferPool::default();
+/// let mut buffer = pool.take(3);
+/// buffer.copy_from_slice(b"abc");
+/// let read = buffer.freeze(3);
+/// assert_eq!(read.as_slice(), b"abc");
+/// drop(read);
+/// pool.take(3);
+/// assert_eq!(pool.stats().allocated, 1);
+/// ```
+#[derive(Clone)]
+pub struct BufferPool {
+    shared: Arc<Mutex<Shared>>,
+}
+
+struct Shared {
+    max_retained_bytes: usize,
+    classes: [Class; CLASSES],
+    stats: PoolStats,
+}
+
+/// Buffers of one size. Each is either free (the pool's reference is the only one) or being read or filled.
+#[derive(Default)]
+struct Class {
+    buffers: Vec<Buffer>,
+    /// Where the search for a free one goes on: buffers come back in about the order in which they went.
+    next: usize,
+}
+
+/// What a pool has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Buffers handed out.
+    pub taken: u64,
+    /// Of these, buffers that had to be allocated.
+    pub allocated: u64,
+    /// Memory that the pool holds on to, in use or not, in bytes.
+    pub retained_bytes: usize,
+}
+
+impl BufferPool {
+    /// A pool that holds on to at most so many bytes. What is taken beyond that is freed when it is dropped.
+    pub fn new(max_retained_bytes: usize) -> BufferPool {
+        let shared = Shared {
+            max_retained_bytes,
+            classes: Default::default(),
+            stats: PoolStats::default(),
+        };
+        BufferPool {
+            shared: Arc::new(Mutex::new(shared)),
+        }
+    }
+
+    /// A buffer of `length` bytes. Its contents are whatever was in it before.
+    pub fn take(&self, length: usize) -> PooledBuffer {
+        let class = class_of(length);
+        let buffer = match class {
+            Some(class) => self.lock().take(class),
+            None => allocate(length),
+        };
+        PooledBuffer { buffer, length }
+    }
+
+    /// What the pool has done so far.
+    pub fn stats(&self) -> PoolStats {
+        self.lock().stats
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Nothing that panics half-way leaves the lists inconsistent.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for BufferPool {
+    /// Retains up to 32 MiB.
+    fn default() -> BufferPool {
+        BufferPool::new(DEFAULT_RETAINED_BYTES)
+    }
+}
+
+impl fmt::Debug for BufferPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferPool")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn take(&mut self, class: usize) -> Buffer {
+        self.stats.taken += 1;
+        if let Some(buffer) = self.classes[class].take_free() {
+            return buffer;
+        }
+        self.stats.allocated += 1;
+        let bytes = MIN_CLASS_BYTES << class;
+        let buffer = allocate(bytes);
+        if self.stats.retained_bytes + bytes > self.max_retained_bytes {
+            self.release_free();
+        }
+        if self.stats.retained_bytes + bytes <= self.max_retained_bytes {
+            self.stats.retained_bytes += bytes;
+            self.classes[class].buffers.push(buffer.clone());
+        }
+        buffer
+    }
+
+    /// Frees what nobody reads, to make room for a size that is asked for now.
+    fn release_free(&mut self) {
+        for (class, list) in self.classes.iter_mut().enumerate() {
+            let before = list.buffers.len();
+            list.buffers.retain(|buffer| !is_free(buffer));
+            list.next = 0;
+            self.stats.retained_bytes -= (before - list.buffers.len()) * (MIN_CLASS_BYTES << class);
+        }
+    }
+}
+
+impl Class {
+    fn take_free(&mut self) -> Option<Buffer> {
+        for _ in 0..self.buffers.len() {
+            let at = self.next;
+            self.next = if at + 1 < self.buffers.len() { at + 1 } else { 0 };
+            if is_free(&self.buffers[at]) {
+                return Some(self.buffers[at].clone());
+            }
+        }
+        None
+    }
+}
+
+/// True if the pool's reference is the only one. Nobody else can make another one then, since only the pool could clone it.
+fn is_free(buffer: &Buffer) -> bool {
+    let free = buffer.strong_count() == 1;
+    if free {
+        // Whatever the last reader did before it dropped its reference happened before we write.
+        fence(Ordering::Acquire);
+    }
+    free
+}
+
+fn class_of(length: usize) -> Option<usize> {
+    let classes = length.div_ceil(MIN_CLASS_BYTES).next_power_of_two().trailing_zeros() as usize;
+    (classes < CLASSES).then_some(classes)
+}
+
+/// The memory behind a buffer.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: `Memory` owns its allocation and is never accessed except to be freed.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: `start` was allocated with this layout in `allocate`, and is freed only here.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+fn allocate(bytes: usize) -> Buffer {
+    let layout =
+        Layout::from_size_align(bytes.max(ALIGNMENT), ALIGNMENT).expect("bug: buffer of more than isize::MAX bytes");
+    // SAFETY: the layout's size is not zero. Zeroed, so that the bytes may be read before they are written.
+    let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+    // SAFETY: `start` is valid for the layout's size until `Memory` is dropped, which the buffer owns.
+    unsafe { Buffer::from_custom_allocation(start, layout.size(), Arc::new(Memory { start, layout })) }
+}
+
+/// A buffer to be filled; its memory goes back to the pool when it, or what it was frozen to, is dropped.
+pub struct PooledBuffer {
+    /// The whole allocation. Besides the pool's own, this is the only reference.
+    buffer: Buffer,
+    length: usize,
+}
+
+impl PooledBuffer {
+    /// The filled buffer, to be read and shared from now on, cut to its first `length` bytes.
+    ///
+    /// # Panics
+    /// If the buffer is shorter.
+    pub fn freeze(self, length: usize) -> Buffer {
+        self.buffer.slice_with_length(0, length)
+    }
+
+    /// Makes the buffer as long as its allocation.
+    pub(crate) fn grow_to_capacity(&mut self) {
+        self.length = self.buffer.len();
+    }
+
+    /// The buffer as native values, of which it must hold a whole number.
+    pub(crate) fn as_mut_values<T: ArrowNativeType>(&mut self) -> &mut [T] {
+        // SAFETY: native types of Arrow are plain numbers, for which any bytes are valid.
+        let (before, values, after) = unsafe { self.align_to_mut::<T>() };
+        assert!(
+            before.is_empty() && after.is_empty(),
+            "bug: buffer is not a whole number of values"
+        );
+        values
+    }
+}
+
+impl Deref for PooledBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer.as_slice()[..self.length]
+    }
+}
+
+impl DerefMut for PooledBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the memory is valid for `buffer.len()`, at least `length`, and initialised. The pool hands a buffer out only
+        // while its own reference is the only one, and never reads through that. So until `freeze` consumes `self`,
+        // nobody else has access.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.data_ptr().as_ptr(), self.length) }
+    }
+}
+
+impl fmt::Debug for PooledBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PooledBuffer")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_comes_back_when_its_last_reader_is_gone() {
+        let pool = BufferPool::default();
+        let mut buffer = pool.take(2000);
+        buffer.fill(7);
+        let frozen = buffer.freeze(1500);
+        let slice = frozen.slice_with_length(10, 20);
+        drop(frozen);
+        let mut other = pool.take(2000);
+        other.fill(1);
+        assert_eq!((slice.as_slice(), pool.stats().allocated), ([7; 20].as_slice(), 2));
+        drop(slice);
+        let again = pool.take(1100);
+        assert_eq!((again.len(), pool.stats().allocated), (1100, 2));
+        drop(other);
+    }
+
+    #[test]
+    fn no_more_is_retained_than_allowed() {
+        let pool = BufferPool::new(4096);
+        let held: Vec<_> = (0..3).map(|_| pool.take(2048)).collect();
+        assert_eq!(pool.stats().retained_bytes, 4096);
+        drop(held);
+        // A larger size pushes the free ones out.
+        drop(pool.take(4096));
+        assert_eq!(
+            pool.stats(),
+            PoolStats {
+                taken: 4,
+                allocated: 4,
+                retained_bytes: 4096
+            }
+        );
+        drop(pool.take(4000));
+        drop(pool.take(9000));
+        assert_eq!(
+            pool.stats(),
+            PoolStats {
+                taken: 6,
+                allocated: 5,
+                retained_bytes: 0
+            }
+        );
+        assert_eq!(pool.take(0).len(), 0);
+    }
+
+    #[test]
+    fn readers_on_other_threads_give_buffers_back() {
+        let pool = BufferPool::default();
+        let rounds = if cfg!(miri) { 20 } else { 2000 };
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::sync_channel::<(Buffer, u8)>(2);
+            scope.spawn(move || {
+                receiver
+                    .iter()
+                    .for_each(|(read, fill)| assert!(read.iter().all(|b| *b == fill)));
+            });
+            for round in 0..rounds {
+                let mut buffer = pool.take(100);
+                buffer.fill(round as u8);
+                sender
+                    .send((buffer.freeze(100), round as u8))
+                    .expect("the reader lives");
+            }
+        });
+        // Two in the channel, one being read, one being filled.
+        assert!(pool.stats().allocated <= 4, "{:?}", pool.stats());
+    }
+
+    #[test]
+    fn values_are_aligned() {
+        let mut buffer = BufferPool::default().take(24);
+        buffer.as_mut_values::<i64>().copy_from_slice(&[1, -1, 5]);
+        assert_eq!(buffer.freeze(24).typed_data::<i64>(), [1, -1, 5]);
+    }
+}
