@@ -3,6 +3,7 @@
 use crate::error::{Damage, Error};
 use std::fmt;
 use std::io::{Read, Write};
+use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 /// How all pages of a column are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +106,14 @@ impl Compressor {
 /// Decompresses pages; its context serves any number of pages.
 #[derive(Default)]
 pub(crate) struct Decompressor {
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    zstd: Option<DCtx<'static>>,
 }
+
+/// Larger values are decompressed in steps of about this size, so that what reads them finds each step in the processor's cache.
+const STEP_BYTES: usize = 128 << 10;
+
+/// Largest window of a Zstandard frame, as a power of two: more than a page may have.
+const MAX_WINDOW_LOG: u32 = 31;
 
 /// Refuses a raw size that no codec could reach, before memory is set aside for it.
 pub(crate) fn check_ratio(compression: Compression, stored_bytes: usize, raw_bytes: usize) -> Result<(), Damage> {
@@ -124,52 +131,99 @@ pub(crate) fn check_ratio(compression: Compression, stored_bytes: usize, raw_byt
 }
 
 impl Decompressor {
-    /// Decompresses `stored`, which must come to exactly the size of `raw`.
-    pub(crate) fn decompress(&mut self, compression: Compression, stored: &[u8], raw: &mut [u8]) -> Result<(), Damage> {
-        let wanted = raw.len();
-        let wrong_size =
-            |bytes: usize| Damage::new(format!("values of {bytes} bytes where the page entry says {wanted}"));
+    /// Decompresses `stored`, which must come to exactly the size of `raw`. Now and then and at the end, `read` gets what there
+    /// is so far.
+    pub(crate) fn decompress(
+        &mut self,
+        compression: Compression,
+        stored: &[u8],
+        raw: &mut [u8],
+        mut read: impl FnMut(&[u8]),
+    ) -> Result<(), Damage> {
         match compression {
             Compression::None if stored.len() == raw.len() => raw.copy_from_slice(stored),
-            Compression::None => return Err(wrong_size(stored.len())),
-            Compression::Snappy | Compression::Zstd if stored.is_empty() => {
-                if !raw.is_empty() {
-                    return Err(wrong_size(0));
-                }
-            }
+            Compression::None => return Err(wrong_size(stored.len(), raw.len())),
+            Compression::Snappy | Compression::Zstd if stored.is_empty() && raw.is_empty() => {}
             Compression::Snappy => {
                 let failed = |error| Damage::new(format!("snappy: {error}"));
                 let mut decoder = snap::read::FrameDecoder::new(stored);
                 decoder.read_exact(raw).map_err(failed)?;
                 if decoder.read(&mut [0]).map_err(failed)? > 0 {
-                    return Err(Damage::new(format!(
-                        "values of more than the {} bytes that the page entry says",
-                        raw.len()
-                    )));
+                    return Err(wrong_size(raw.len() + 1, raw.len()));
                 }
             }
+            Compression::Zstd if raw.len() > STEP_BYTES => return self.zstd_in_steps(stored, raw, read),
             Compression::Zstd => {
-                let failed = |error| Damage::new(format!("zstd: {error}"));
-                let zstd = match &mut self.zstd {
-                    Some(zstd) => zstd,
-                    none => none.insert(new_zstd().map_err(failed)?),
-                };
-                let bytes = zstd.decompress_to_buffer(stored, raw).map_err(failed)?;
+                let bytes = self.zstd()?.decompress(raw, stored).map_err(zstd_failed)?;
                 if bytes != raw.len() {
-                    return Err(wrong_size(bytes));
+                    return Err(wrong_size(bytes, raw.len()));
                 }
             }
             Compression::Other(number) => return Err(Damage::new(format!("unknown compression {number}"))),
         }
+        read(raw);
         Ok(())
+    }
+
+    fn zstd_in_steps(&mut self, stored: &[u8], raw: &mut [u8], mut read: impl FnMut(&[u8])) -> Result<(), Damage> {
+        let zstd = self.zstd()?;
+        zstd.reset(ResetDirective::SessionOnly).map_err(zstd_failed)?;
+        let steps = raw.len().div_ceil(STEP_BYTES);
+        let step = stored.len().div_ceil(steps).max(1);
+        let (mut consumed, mut done) = (0, 0);
+        let mut is_complete = false;
+        while consumed < stored.len() {
+            let mut input = InBuffer::around(&stored[..(consumed + step).min(stored.len())]);
+            input.set_pos(consumed);
+            let mut output = OutBuffer::around_pos(raw, done);
+            let hint = zstd.decompress_stream(&mut output, &mut input).map_err(zstd_failed)?;
+            let is_stuck = (input.pos(), output.pos()) == (consumed, done);
+            (consumed, done) = (input.pos(), output.pos());
+            is_complete = hint == 0;
+            if is_stuck {
+                return Err(Damage::new(format!(
+                    "zstd: more than the {} bytes that the page entry says",
+                    raw.len()
+                )));
+            }
+            read(&raw[..done]);
+        }
+        if done != raw.len() {
+            return Err(wrong_size(done, raw.len()));
+        }
+        if !is_complete {
+            return Err(Damage::new("zstd: frame is cut short"));
+        }
+        Ok(())
+    }
+
+    fn zstd(&mut self) -> Result<&mut DCtx<'static>, Damage> {
+        if self.zstd.is_none() {
+            let mut zstd = DCtx::try_create().ok_or_else(|| Damage::new("zstd: no memory for a context"))?;
+            // The page's own checksum over the stored bytes has been verified; another one over the raw bytes would find
+            // nothing more.
+            let parameters = [
+                DParameter::ForceIgnoreChecksum(true),
+                DParameter::StableOutBuffer(true),
+                DParameter::WindowLogMax(MAX_WINDOW_LOG),
+            ];
+            for parameter in parameters {
+                zstd.set_parameter(parameter).map_err(zstd_failed)?;
+            }
+            self.zstd = Some(zstd);
+        }
+        self.zstd.as_mut().ok_or_else(|| Damage::new("zstd: no context"))
     }
 }
 
-fn new_zstd() -> std::io::Result<zstd::bulk::Decompressor<'static>> {
-    let mut zstd = zstd::bulk::Decompressor::new()?;
-    // The page's own checksum over the stored bytes has been verified; another one over the raw bytes would find nothing more.
-    zstd.set_parameter(zstd::zstd_safe::DParameter::ForceIgnoreChecksum(true))?;
-    Ok(zstd)
+fn zstd_failed(code: zstd_safe::ErrorCode) -> Damage {
+    Damage::new(format!("zstd: {}", zstd_safe::get_error_name(code)))
+}
+
+fn wrong_size(found: usize, wanted: usize) -> Damage {
+    Damage::new(format!(
+        "values of {found} or more bytes where the page entry says {wanted}"
+    ))
 }
 
 impl fmt::Debug for Decompressor {
@@ -193,7 +247,12 @@ mod tests {
     ) -> Result<Vec<u8>, Damage> {
         check_ratio(compression, stored.len(), raw)?;
         let mut out = vec![0; raw];
-        decompressor.decompress(compression, stored, &mut out)?;
+        let mut read = Vec::new();
+        decompressor.decompress(compression, stored, &mut out, |so_far| {
+            assert_eq!(read, so_far[..read.len()]);
+            read = so_far.to_vec();
+        })?;
+        assert_eq!(read, out);
         Ok(out)
     }
 
@@ -216,6 +275,33 @@ mod tests {
             for compression in ALL {
                 let _ = decompress(&mut Decompressor::default(), compression, &bytes, raw);
             }
+        }
+    }
+
+    #[test]
+    fn large_values_in_steps() {
+        let bytes: Vec<u8> = (0..3_000_000u32).flat_map(|i| (i / 7 % 1000).to_le_bytes()).collect();
+        let (mut compressor, mut decompressor) = (Compressor::new(3), Decompressor::default());
+        for length in [STEP_BYTES, STEP_BYTES + 1, bytes.len()] {
+            let stored = compressor
+                .compress(Compression::Zstd, &bytes[..length])
+                .unwrap()
+                .to_vec();
+            let mut check = |stored: &[u8], raw: usize| decompress(&mut decompressor, Compression::Zstd, stored, raw);
+            assert!(check(&stored, length).unwrap() == bytes[..length]);
+            for wrong in [length - 1, length + 1, length * 2] {
+                assert!(check(&stored, wrong).is_err());
+            }
+            for cut in [1, 4, 5, stored.len() / 2, stored.len() - 9] {
+                assert!(check(&stored[..stored.len() - cut], length).is_err(), "{length} {cut}");
+            }
+            let twice = [stored.clone(), stored.clone()].concat();
+            assert!(check(&twice, length).is_err());
+            assert!(check(&twice, length * 2).unwrap() == bytes[..length].repeat(2));
+            assert!(
+                check(&stored, length).unwrap() == bytes[..length],
+                "errors leave nothing behind"
+            );
         }
     }
 

@@ -16,9 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Buffers are aligned to cache lines, which is also what Arrow recommends.
 const ALIGNMENT: usize = 64;
 
-/// Sizes are powers of two from here on, so that a buffer made for one page fits the next.
+/// Sizes grow by a quarter of a power of two from here on, so that a buffer made for one page fits the next.
 const MIN_CLASS_BYTES: usize = 1 << 10;
-const CLASSES: usize = 32;
+const STEPS_PER_DOUBLING: usize = 4;
+/// Enough for 4 GiB; what is larger is not retained.
+const CLASSES: usize = 22 * STEPS_PER_DOUBLING;
 
 /// How much a pool retains unless told otherwise: some pages of 2 MiB, in all their columns.
 const DEFAULT_RETAINED_BYTES: usize = 32 << 20;
@@ -43,7 +45,8 @@ pub struct BufferPool {
 
 struct Shared {
     max_retained_bytes: usize,
-    classes: [Class; CLASSES],
+    /// Made as sizes occur.
+    classes: Vec<Class>,
     stats: PoolStats,
 }
 
@@ -71,7 +74,7 @@ impl BufferPool {
     pub fn new(max_retained_bytes: usize) -> BufferPool {
         let shared = Shared {
             max_retained_bytes,
-            classes: Default::default(),
+            classes: Vec::new(),
             stats: PoolStats::default(),
         };
         BufferPool {
@@ -118,11 +121,14 @@ impl fmt::Debug for BufferPool {
 impl Shared {
     fn take(&mut self, class: usize) -> Buffer {
         self.stats.taken += 1;
+        if self.classes.len() <= class {
+            self.classes.resize_with(class + 1, Class::default);
+        }
         if let Some(buffer) = self.classes[class].take_free() {
             return buffer;
         }
         self.stats.allocated += 1;
-        let bytes = MIN_CLASS_BYTES << class;
+        let bytes = class_bytes(class);
         let buffer = allocate(bytes);
         if self.stats.retained_bytes + bytes > self.max_retained_bytes {
             self.release_free();
@@ -140,7 +146,7 @@ impl Shared {
             let before = list.buffers.len();
             list.buffers.retain(|buffer| !is_free(buffer));
             list.next = 0;
-            self.stats.retained_bytes -= (before - list.buffers.len()) * (MIN_CLASS_BYTES << class);
+            self.stats.retained_bytes -= (before - list.buffers.len()) * class_bytes(class);
         }
     }
 }
@@ -169,8 +175,18 @@ fn is_free(buffer: &Buffer) -> bool {
 }
 
 fn class_of(length: usize) -> Option<usize> {
-    let classes = length.div_ceil(MIN_CLASS_BYTES).next_power_of_two().trailing_zeros() as usize;
-    (classes < CLASSES).then_some(classes)
+    let doublings = (length.saturating_sub(1) / MIN_CLASS_BYTES)
+        .checked_ilog2()
+        .map_or(0, |log| log as usize + 1);
+    // The smallest class of the doubling before that is large enough.
+    let first = doublings.saturating_sub(1) * STEPS_PER_DOUBLING;
+    (first..CLASSES).find(|&class| class_bytes(class) >= length)
+}
+
+/// Size of the buffers of a class.
+fn class_bytes(class: usize) -> usize {
+    let base = MIN_CLASS_BYTES << (class / STEPS_PER_DOUBLING);
+    base + base / STEPS_PER_DOUBLING * (class % STEPS_PER_DOUBLING)
 }
 
 /// The memory behind a buffer.
@@ -274,8 +290,8 @@ mod tests {
         other.fill(1);
         assert_eq!((slice.as_slice(), pool.stats().allocated), ([7; 20].as_slice(), 2));
         drop(slice);
-        let again = pool.take(1100);
-        assert_eq!((again.len(), pool.stats().allocated), (1100, 2));
+        let again = pool.take(1900);
+        assert_eq!((again.len(), pool.stats().allocated), (1900, 2));
         drop(other);
     }
 
@@ -329,6 +345,16 @@ mod tests {
         });
         // Two in the channel, one being read, one being filled.
         assert!(pool.stats().allocated <= 4, "{:?}", pool.stats());
+    }
+
+    #[test]
+    fn a_class_is_the_smallest_that_is_large_enough() {
+        let sizes = (0..CLASSES).flat_map(|class| [class_bytes(class) - 1, class_bytes(class), class_bytes(class) + 1]);
+        for length in sizes.chain([0, 1, 10]) {
+            let want = (0..CLASSES).find(|&class| class_bytes(class) >= length);
+            assert_eq!(class_of(length), want, "{length}");
+        }
+        assert_eq!(class_of(usize::MAX), None);
     }
 
     #[test]

@@ -28,7 +28,11 @@ const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 /// Whether this machine has the instructions.
 #[inline]
 pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
 }
 
 /// Decodes as many values as whole blocks give; the decoder stands behind them afterwards. Stops before anything that isn't a
@@ -42,7 +46,7 @@ pub(super) fn fill(decoder: &mut Decoder<'_>, out: &mut [i64]) -> usize {
     unsafe { fill_blocks(decoder, out) }
 }
 
-#[target_feature(enable = "avx2,bmi1,bmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn fill_blocks(decoder: &mut Decoder<'_>, out: &mut [i64]) -> usize {
     let mut rest = decoder.rest;
     let mut previous = decoder.previous;
@@ -58,21 +62,20 @@ fn fill_blocks(decoder: &mut Decoder<'_>, out: &mut [i64]) -> usize {
             continue;
         }
         let left = &mut out[done..];
-        let count = left.len().min(ends.count_ones() as usize);
-        let target = &mut left[..count];
-        let (used, last) = match longest_run(!ends) {
-            ..8 => sum_short(window, ends, previous, target),
-            8..10 => match sum_long(window, ends, previous, target) {
-                Some(ended) => ended,
-                None => break,
-            },
-            _ => break,
+        let (ended, used) = match ends.count_ones() as usize {
+            0 => break,
+            // Known before the values are decoded, so that the next block can begin meanwhile.
+            ended if ended <= left.len() => (ended, BLOCK - ends.leading_zeros() as usize),
+            _ => (left.len(), end_of(ends, left.len())),
         };
-        if used == 0 {
-            break;
-        }
-        previous = last;
-        done += count;
+        let target = &mut left[..ended];
+        previous = match lengths(window, ends) {
+            Lengths::UpTo8 => sum_short(window, ends, previous, target),
+            Lengths::From8To10 => sum_long(window, ends, previous, target),
+            Lengths::UpTo10 => sum_mixed(window, ends, previous, target),
+            Lengths::Invalid => break,
+        };
+        done += ended;
         rest = &rest[used..];
     }
     decoder.rest = rest;
@@ -84,30 +87,79 @@ fn fill_blocks(decoder: &mut Decoder<'_>, out: &mut [i64]) -> usize {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn ends_of_varints(window: &[u8; REACH]) -> u64 {
+    let (low, high) = halves(window);
+    !join(_mm256_movemask_epi8(low), _mm256_movemask_epi8(high))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn halves(window: &[u8; REACH]) -> (__m256i, __m256i) {
+    let start = window.as_ptr();
     // SAFETY: both loads lie within the window's 80 bytes.
-    let (low, high) = unsafe {
-        let start = window.as_ptr();
+    unsafe {
         (
             _mm256_loadu_si256(start.cast()),
             _mm256_loadu_si256(start.add(32).cast()),
         )
-    };
-    let continued = u64::from(_mm256_movemask_epi8(low).cast_unsigned())
-        | u64::from(_mm256_movemask_epi8(high).cast_unsigned()) << 32;
-    !continued
+    }
 }
 
-/// How many bits in a row are set somewhere, told apart only as 0 to 7, 8 to 9, and 10 or more: varints of up to 8, up to 10, and
-/// too many bytes.
 #[inline]
-fn longest_run(bits: u64) -> usize {
-    let two = bits & bits >> 1;
-    let four = two & two >> 2;
-    let eight = four & four >> 4;
-    match (eight != 0, eight & two >> 8 != 0) {
-        (false, _) => 0,
-        (true, false) => 8,
-        (true, true) => 10,
+fn join(low: i32, high: i32) -> u64 {
+    u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
+}
+
+/// Behind which byte the varint with that number, counted from 1, ends.
+#[inline]
+#[target_feature(enable = "bmi1")]
+fn end_of(mut ends: u64, number: usize) -> usize {
+    for _ in 1..number {
+        ends = _blsr_u64(ends);
+    }
+    ends.trailing_zeros() as usize + 1
+}
+
+/// How long the varints of a block are.
+enum Lengths {
+    UpTo8,
+    From8To10,
+    UpTo10,
+    /// One is longer, or has more than 64 bits.
+    Invalid,
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lengths(window: &[u8; REACH], ends: u64) -> Lengths {
+    // A bit is set if a run of so many bytes that are continued starts there.
+    let runs_of_1 = !ends;
+    let runs_of_2 = runs_of_1 & runs_of_1 >> 1;
+    let runs_of_4 = runs_of_2 & runs_of_2 >> 2;
+    let runs_of_8 = runs_of_4 & runs_of_4 >> 4;
+    if runs_of_8 == 0 {
+        return Lengths::UpTo8;
+    }
+    let runs_of_9 = runs_of_8 & runs_of_1 >> 8;
+    let runs_of_10 = runs_of_9 & runs_of_1 >> 9;
+    let (low, high) = halves(window);
+    let one = _mm256_set1_epi8(1);
+    let above_1 = join(
+        _mm256_movemask_epi8(_mm256_cmpgt_epi8(low, one)),
+        _mm256_movemask_epi8(_mm256_cmpgt_epi8(high, one)),
+    );
+    // A tenth byte holds the last of 64 bits.
+    if runs_of_10 | runs_of_9 << 9 & above_1 != 0 {
+        return Lengths::Invalid;
+    }
+    // A bit is set if a varint starts there or up to six bytes before: one that ended there would have at most seven.
+    let starts = ends << 1 | 1;
+    let starts_in_2 = starts | starts << 1;
+    let starts_in_4 = starts_in_2 | starts_in_2 << 2;
+    let starts_in_7 = starts_in_4 | starts_in_4 << 3;
+    if ends & starts_in_7 == 0 {
+        Lengths::From8To10
+    } else {
+        Lengths::UpTo10
     }
 }
 
@@ -116,10 +168,10 @@ fn unzigzag(value: u64) -> i64 {
     crate::varint::unzigzag(value)
 }
 
-/// Decodes varints of at most eight bytes. Returns how many bytes they took, and the last value.
+/// Decodes varints of at most eight bytes; returns the last value.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sum_short(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> (usize, i64) {
+fn sum_short(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
     let mut start = 0usize;
     for slot in target {
         let end = ends.trailing_zeros() as usize + 1;
@@ -129,15 +181,33 @@ fn sum_short(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mu
         *slot = previous;
         start = end;
     }
-    (start, previous)
+    previous
 }
 
-/// Decodes varints of at most ten bytes; `None` if one has more than 64 bits.
+/// Decodes varints of eight to ten bytes; returns the last value. The first eight bytes and the last eight, which overlap, need no
+/// masks.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sum_long(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> Option<(usize, i64)> {
+fn sum_long(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
     let mut start = 0usize;
-    let mut overflow = 0u64;
+    for slot in target {
+        let end = ends.trailing_zeros() as usize + 1;
+        ends = _blsr_u64(ends);
+        let first = _pext_u64(load(window, start), LOW_BITS);
+        let last = _pext_u64(load(window, end - 8), LOW_BITS);
+        let shift = 7 * (end - start - 8) as u32;
+        previous = previous.wrapping_add(unzigzag(first | last.wrapping_shl(shift)));
+        *slot = previous;
+        start = end;
+    }
+    previous
+}
+
+/// Decodes varints of at most ten bytes; returns the last value.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn sum_mixed(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
+    let mut start = 0usize;
     for slot in target {
         let end = ends.trailing_zeros() as usize + 1;
         ends = _blsr_u64(ends);
@@ -145,20 +215,19 @@ fn sum_long(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut
         let low = _pext_u64(_bzhi_u64(load(window, start), bits), LOW_BITS);
         // The ninth and the tenth byte, if the varint has them.
         let high = _pext_u64(_bzhi_u64(load(window, start + 8), bits.max(64) - 64), LOW_BITS);
-        overflow |= high >> 8;
         previous = previous.wrapping_add(unzigzag(low | high << 56));
         *slot = previous;
         start = end;
     }
-    (overflow == 0).then_some((start, previous))
+    previous
 }
 
 /// Eight bytes of the window. `start` is at most `BLOCK + 8`.
 #[inline]
 fn load(window: &[u8; REACH], start: usize) -> u64 {
     debug_assert!(start + 8 <= REACH);
-    // SAFETY: varints start at most at the block's last byte, `start` is that or 8 more, and 8 bytes from there lie within
-    // the window of 80.
+    // SAFETY: varints start at most at the block's last byte; `start` is that or 8 more, or 8 bytes before an end that at least
+    // 8 bytes come before, and 8 bytes from there lie within the window of 80.
     u64::from_le_bytes(unsafe { window.as_ptr().add(start).cast::<[u8; 8]>().read() })
 }
 

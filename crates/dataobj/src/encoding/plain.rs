@@ -30,20 +30,21 @@ impl<'a> Values<'a> {
         Values { bytes, at: 0 }
     }
 
+    /// Goes on behind the first `position` bytes.
+    pub(crate) fn at(bytes: &'a [u8], position: usize) -> Values<'a> {
+        Values { bytes, at: position }
+    }
+
     /// The next value.
     #[inline]
     pub fn next_value(&mut self) -> Result<&'a [u8], Damage> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let (length, prefix) = match rest {
-            [length @ ..0x80, ..] => (usize::from(*length), 1),
-            [low, high @ ..0x80, ..] => (usize::from(*low & 0x7f) | usize::from(*high) << 7, 2),
-            _ => long_length(rest)?,
-        };
-        let Some(value) = rest.get(prefix..).and_then(|rest| rest.get(..length)) else {
-            return Err(Damage::new("byte string is longer than its page"));
-        };
-        self.at += prefix + length;
-        Ok(value)
+        match self.peek() {
+            Some((prefix, value)) => {
+                self.at += prefix + value.len();
+                Ok(value)
+            }
+            None => Err(self.damage()),
+        }
     }
 
     /// How many bytes were decoded.
@@ -71,10 +72,40 @@ impl<'a> Values<'a> {
     /// Copies as many values as `ends` has places into `data` from `start` on, and notes where each ends. Returns the last end.
     /// What is behind it in `data` may be overwritten.
     pub fn copy_into(&mut self, data: &mut [u8], start: usize, ends: &mut [i32]) -> Result<usize, Damage> {
+        let copied = self.copy_available(data, start, ends);
+        if copied < ends.len() {
+            self.next_value()?;
+            return Err(Damage::new("byte strings are longer than their page"));
+        }
+        Ok(ends.last().map_or(start, |end| *end as usize))
+    }
+
+    /// [`Values::copy_into`] for as many values as are there in full; returns how many.
+    pub(crate) fn copy_available(&mut self, data: &mut [u8], start: usize, ends: &mut [i32]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: just checked.
+            return unsafe { self.copy_available_avx2(data, start, ends) };
+        }
+        self.copy_available_portably(data, start, ends)
+    }
+
+    /// The same with steps of one instruction each.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn copy_available_avx2(&mut self, data: &mut [u8], start: usize, ends: &mut [i32]) -> usize {
+        self.copy_available_portably(data, start, ends)
+    }
+
+    #[inline(always)]
+    fn copy_available_portably(&mut self, data: &mut [u8], start: usize, ends: &mut [i32]) -> usize {
         let mut end = start;
-        for slot in ends {
-            let value = self.next_value()?;
-            let padding_read = self.bytes.len() - self.at >= STEP;
+        for (copied, slot) in ends.iter_mut().enumerate() {
+            let Some((prefix, value)) = self.peek() else {
+                return copied;
+            };
+            let behind = self.at + prefix + value.len();
+            let padding_read = self.bytes.len() - behind >= STEP;
             let padding_written = data.len().saturating_sub(end) >= value.len() + STEP;
             if value.len() <= MAX_STEPPED_BYTES && padding_read && padding_written {
                 // SAFETY: from the value's start on, at least `STEP` bytes more than it has can be read (what is behind it in
@@ -83,31 +114,64 @@ impl<'a> Values<'a> {
                 unsafe { copy_in_steps(value.as_ptr(), data.as_mut_ptr().add(end), value.len()) };
             } else {
                 let Some(target) = data.get_mut(end..end + value.len()) else {
-                    return Err(Damage::new("byte strings are longer than their page"));
+                    return copied;
                 };
                 target.copy_from_slice(value);
             }
+            self.at = behind;
             end += value.len();
             *slot = end as i32;
         }
-        Ok(end)
+        ends.len()
     }
 
     /// Writes an Arrow view of each of the next values: its length, and the value itself if it is short, else its first four
     /// bytes and where it stands in the encoded bytes, of which the buffer with number 0 must be made.
     pub fn view_into(&mut self, views: &mut [u128]) -> Result<(), Damage> {
-        for slot in views {
-            let value = self.next_value()?;
+        if self.view_available(views) < views.len() {
+            self.next_value()?;
+        }
+        Ok(())
+    }
+
+    /// [`Values::view_into`] for as many values as are there in full; returns how many.
+    pub(crate) fn view_available(&mut self, views: &mut [u128]) -> usize {
+        for (viewed, slot) in views.iter_mut().enumerate() {
+            let Some((prefix, value)) = self.peek() else {
+                return viewed;
+            };
+            let start = self.at + prefix;
+            self.at = start + value.len();
             let length = value.len() as u128;
             *slot = if value.len() > MAX_INLINE_BYTES {
-                let start = (self.at - value.len()) as u128;
-                let prefix = u128::from(u32::from_le_bytes([value[0], value[1], value[2], value[3]]));
-                length | prefix << 32 | start << 96
+                let first = u128::from(u32::from_le_bytes([value[0], value[1], value[2], value[3]]));
+                length | first << 32 | (start as u128) << 96
             } else {
                 length | u128::from_le_bytes(self.padded(value)) << 32
             };
         }
-        Ok(())
+        views.len()
+    }
+
+    /// The next value and the bytes of its length, if both are there.
+    #[inline(always)]
+    fn peek(&self) -> Option<(usize, &'a [u8])> {
+        let rest = self.bytes.get(self.at..)?;
+        let (length, prefix) = match rest {
+            [length @ ..0x80, ..] => (usize::from(*length), 1),
+            [low, high @ ..0x80, ..] => (usize::from(*low & 0x7f) | usize::from(*high) << 7, 2),
+            _ => long_length(rest)?,
+        };
+        Some((prefix, rest.get(prefix..)?.get(..length)?))
+    }
+
+    /// Why there is no next value.
+    #[cold]
+    fn damage(&self) -> Damage {
+        match read_uvarint(self.bytes.get(self.at..).unwrap_or_default()) {
+            None => Damage::new("length of a byte string is cut short or too long"),
+            Some(_) => Damage::new("byte string is longer than its page"),
+        }
     }
 
     /// A short value, which ends at `at`, with zeros behind it.
@@ -145,14 +209,9 @@ unsafe fn copy_in_steps(from: *const u8, to: *mut u8, length: usize) {
 }
 
 #[cold]
-fn long_length(bytes: &[u8]) -> Result<(usize, usize), Damage> {
-    let Some((length, prefix)) = read_uvarint(bytes) else {
-        return Err(Damage::new("length of a byte string is cut short or too long"));
-    };
-    match usize::try_from(length) {
-        Ok(length) => Ok((length, prefix)),
-        Err(_) => Err(Damage::new("byte string is longer than its page")),
-    }
+fn long_length(bytes: &[u8]) -> Option<(usize, usize)> {
+    let (length, prefix) = read_uvarint(bytes)?;
+    Some((usize::try_from(length).ok()?, prefix))
 }
 
 #[cfg(test)]

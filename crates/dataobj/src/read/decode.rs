@@ -92,14 +92,10 @@ fn int64(column: &ColumnMeta, page: &PageMeta, bytes: &[u8], scratch: &mut Scrat
     let mut decoder = delta::Decoder::new(raw.as_slice());
     decoder.fill(&mut slots[..page.values])?;
     decoder.finish()?;
-    let nulls = match page.presence {
-        Presence::All => None,
-        Presence::Some(nulls) => {
-            spread(slots, page.values, nulls.inner());
-            Some(nulls)
-        }
-    };
-    Ok(Int64Array::new(frozen(values, page.rows), nulls))
+    if let Presence::Some(nulls) = &page.presence {
+        spread(slots, page.values, nulls.inner());
+    }
+    Ok(Int64Array::new(frozen(values, page.rows), page.presence.into_nulls()))
 }
 
 /// Moves the first `count` values to the rows that have one, from the last one on; the other rows get 0.
@@ -114,17 +110,31 @@ fn spread(slots: &mut [i64], count: usize, present: &BooleanBuffer) {
 
 fn binary(column: &ColumnMeta, page: &PageMeta, bytes: &[u8], scratch: &mut Scratch) -> Result<BinaryArray, Damage> {
     let page = open(column, page, bytes, (Physical::Binary, Encoding::Plain), &scratch.pool)?;
-    let raw = page.raw(&mut scratch.decompressor, &scratch.pool)?;
     let mut data = scratch.pool.take(page.raw_bytes);
     // Room behind the values lets them be copied in whole steps.
     data.grow_to_capacity();
     let mut offsets = scratch.pool.take((page.rows + 1) * 4);
     let ends: &mut [i32] = offsets.as_mut_values();
     ends[0] = 0;
-    let mut values = plain::Values::new(raw.as_slice());
-    let (end, nulls) = match page.presence {
-        Presence::All => (values.copy_into(&mut data, 0, &mut ends[1..])?, None),
+    let end = match &page.presence {
+        Presence::All => {
+            let (mut at, mut copied, mut end) = (0, 0, 0);
+            let mut copy = |raw: &[u8]| {
+                let mut values = plain::Values::at(raw, at);
+                copied += values.copy_available(&mut data, end, &mut ends[1 + copied..]);
+                at = values.position();
+                end = ends[copied] as usize;
+            };
+            let raw = page.raw_in_steps(&mut scratch.decompressor, &scratch.pool, &mut copy)?;
+            copy(raw.as_slice());
+            let mut values = plain::Values::at(raw.as_slice(), at);
+            end = values.copy_into(&mut data, end, &mut ends[1 + copied..])?;
+            values.finish()?;
+            end
+        }
         Presence::Some(nulls) => {
+            let raw = page.raw(&mut scratch.decompressor, &scratch.pool)?;
+            let mut values = plain::Values::new(raw.as_slice());
             let (mut row, mut end) = (0, 0);
             for (first, behind) in nulls.inner().set_slices() {
                 ends[1 + row..1 + first].fill(end as i32);
@@ -132,12 +142,12 @@ fn binary(column: &ColumnMeta, page: &PageMeta, bytes: &[u8], scratch: &mut Scra
                 row = behind;
             }
             ends[1 + row..].fill(end as i32);
-            (end, Some(nulls))
+            values.finish()?;
+            end
         }
     };
-    values.finish()?;
     let offsets = OffsetBuffer::new(frozen(offsets, page.rows + 1));
-    Ok(BinaryArray::new(offsets, data.freeze(end), nulls))
+    Ok(BinaryArray::new(offsets, data.freeze(end), page.presence.into_nulls()))
 }
 
 fn binary_rows(
@@ -214,24 +224,34 @@ fn binary_view(
 ) -> Result<BinaryViewArray, Damage> {
     scratch.buffer_lists.release();
     let page = open(column, page, bytes, (Physical::Binary, Encoding::Plain), &scratch.pool)?;
-    let raw = page.raw(&mut scratch.decompressor, &scratch.pool)?;
     let mut view_buffer = scratch.pool.take(page.rows * 16);
     let views: &mut [u128] = view_buffer.as_mut_values();
-    let mut values = plain::Values::new(raw.as_slice());
-    let nulls = match page.presence {
+    let raw = match &page.presence {
         Presence::All => {
-            values.view_into(views)?;
-            None
+            let (mut at, mut viewed) = (0, 0);
+            let mut view = |raw: &[u8]| {
+                let mut values = plain::Values::at(raw, at);
+                viewed += values.view_available(&mut views[viewed..]);
+                at = values.position();
+            };
+            let raw = page.raw_in_steps(&mut scratch.decompressor, &scratch.pool, &mut view)?;
+            view(raw.as_slice());
+            let mut values = plain::Values::at(raw.as_slice(), at);
+            values.view_into(&mut views[viewed..])?;
+            values.finish()?;
+            raw
         }
         Presence::Some(nulls) => {
+            let raw = page.raw(&mut scratch.decompressor, &scratch.pool)?;
+            let mut values = plain::Values::new(raw.as_slice());
             views.fill(0);
             for (first, behind) in nulls.inner().set_slices() {
                 values.view_into(&mut views[first..behind])?;
             }
-            Some(nulls)
+            values.finish()?;
+            raw
         }
     };
-    values.finish()?;
     let data = match raw {
         RawValues::Stored(stored) => bytes.slice_with_length(bytes.len() - stored.len(), stored.len()),
         RawValues::Pooled(raw) => raw.freeze(page.raw_bytes),
@@ -240,7 +260,7 @@ fn binary_view(
     // SAFETY: each view was made from a value within `data`, buffer 0: its length, and the value itself with zeros behind it or its
     // first four bytes and its place; those of nulls are empty. A page has at most `MAX_PAGE_BYTES`, so places fit.
     // `nulls` has as many rows as the page. Checking it all again took a quarter of the decoding time.
-    Ok(unsafe { BinaryViewArray::new_unchecked(frozen(view_buffer, page.rows), buffers, nulls) })
+    Ok(unsafe { BinaryViewArray::new_unchecked(frozen(view_buffer, page.rows), buffers, page.presence.into_nulls()) })
 }
 
 /// Presence of some rows.

@@ -66,6 +66,16 @@ pub(super) enum Presence {
     Some(NullBuffer),
 }
 
+impl Presence {
+    /// As Arrow has it.
+    pub(super) fn into_nulls(self) -> Option<NullBuffer> {
+        match self {
+            Presence::All => None,
+            Presence::Some(nulls) => Some(nulls),
+        }
+    }
+}
+
 /// Raw values of a page: the stored ones, or a buffer of the pool.
 pub(super) enum RawValues<'a> {
     Stored(&'a [u8]),
@@ -131,12 +141,23 @@ pub(super) fn open<'a>(
 impl<'a> OpenPage<'a> {
     /// The values uncompressed.
     pub(super) fn raw(&self, decompressor: &mut Decompressor, pool: &BufferPool) -> Result<RawValues<'a>, Damage> {
+        self.raw_in_steps(decompressor, pool, |_| ())
+    }
+
+    /// The values uncompressed. If they have to be decompressed, `read` gets what there is so far, step by step, while it is
+    /// in the processor's cache; otherwise nothing.
+    pub(super) fn raw_in_steps(
+        &self,
+        decompressor: &mut Decompressor,
+        pool: &BufferPool,
+        read: impl FnMut(&[u8]),
+    ) -> Result<RawValues<'a>, Damage> {
         if self.compression == Compression::None {
             return Ok(RawValues::Stored(self.stored));
         }
         compression::check_ratio(self.compression, self.stored.len(), self.raw_bytes)?;
         let mut raw = pool.take(self.raw_bytes);
-        decompressor.decompress(self.compression, self.stored, &mut raw)?;
+        decompressor.decompress(self.compression, self.stored, &mut raw, read)?;
         Ok(RawValues::Pooled(raw))
     }
 }

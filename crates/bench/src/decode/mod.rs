@@ -1,0 +1,63 @@
+//! Decoding of data objects, on one core.
+//!
+//! | id | workload | file |
+//! |---|---|---|
+//! | A1 | a page of log lines: checksum, decompression, parsing | `page.rs` |
+//! | A2 | integers | `delta.rs` |
+//! | A3 | presence | `presence.rs` |
+//! | A4 | byte strings | `plain.rs` |
+
+mod apache;
+mod delta;
+mod page;
+mod plain;
+mod presence;
+
+use crate::{Effort, Report};
+
+/// Every workload.
+const WORKLOADS: [(&str, fn(Effort, &mut Report)); 4] = [
+    ("A1", page::run),
+    ("A2", delta::run),
+    ("A3", presence::run),
+    ("A4", plain::run),
+];
+
+/// Names of the workloads, in order.
+pub fn workloads() -> impl Iterator<Item = &'static str> {
+    WORKLOADS.iter().map(|(id, _)| *id)
+}
+
+/// Measures the workloads with these names; all if there are none.
+pub fn run(effort: Effort, only: &[&str]) -> Report {
+    let mut report = Report::default();
+    for (id, run) in WORKLOADS {
+        if only.is_empty() || only.contains(&id) {
+            run(effort, &mut report);
+        }
+    }
+    report
+}
+
+/// The generator of all data: the same in every run.
+fn rng(seed: u64) -> rand::rngs::SmallRng {
+    rand::SeedableRng::seed_from_u64(seed)
+}
+
+/// An object of that section only, and the section's description.
+fn object_of(
+    section: timberline_dataobj::SectionWriter,
+    columns: &[timberline_dataobj::ColumnId],
+) -> (Vec<u8>, timberline_dataobj::SectionMeta) {
+    use timberline_dataobj::{ObjectLayout, ObjectWriter, Parsed, SectionMeta};
+    let mut object = ObjectWriter::new();
+    object.push_section(section.finish(columns, None).expect("sections of benchmarks are small"));
+    let object = object.finish().expect("objects of benchmarks are small");
+    let Ok(Parsed::Complete(layout)) = ObjectLayout::parse(&object) else {
+        panic!("bug: our own object has no header");
+    };
+    let section = &layout.sections()[0];
+    let region = &object[section.metadata.start as usize..section.metadata.end as usize];
+    let meta = SectionMeta::parse(section, region).expect("an object of ours");
+    (object, meta)
+}
