@@ -1,7 +1,11 @@
 //! Objects written by Loki (and one by an independent writer) decode to exactly what Loki's own readers report.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
+use arrow_array::BinaryViewArray;
+use arrow_buffer::Buffer;
 use common::*;
 use timberline_dataobj::*;
 
@@ -84,36 +88,56 @@ fn flipping_any_byte_of_a_page_is_noticed() {
     }
 }
 
-#[test]
-fn selected_rows_are_the_rows_of_the_whole_page() {
+/// Every page of every fixture, with the values of the whole page.
+fn each_page(mut check: impl FnMut(&ColumnMeta, &PageMeta, &Buffer, &[Cell])) {
     let mut scratch = Scratch::new();
     for stem in FIXTURES {
         let object = fixture_object(stem);
         for section in decode_object(&object).unwrap() {
-            for column in section
-                .meta
-                .columns
-                .iter()
-                .filter(|column| column.physical == Physical::Binary)
-            {
+            for column in &section.meta.columns {
                 for page in &column.pages {
-                    let bytes = slice(&object, &page.range);
-                    let all = decode_binary(column, page, bytes, &mut scratch).unwrap();
-                    for step in 1..5 {
-                        let rows: Vec<u32> = (step as u32 - 1..page.rows as u32).step_by(step).collect();
-                        let some = decode_binary_rows(column, page, bytes, &rows, &mut scratch).unwrap();
-                        let want: Vec<Cell> = rows
-                            .iter()
-                            .map(|row| binary_cells(&all)[*row as usize].clone())
-                            .collect();
-                        assert_eq!(binary_cells(&some), want);
-                    }
-                    for rows in [&[page.rows as u32][..], &[0, 0]] {
-                        let error = decode_binary_rows(column, page, bytes, rows, &mut scratch).unwrap_err();
-                        assert!(matches!(error, Error::Selection { .. }));
-                    }
+                    let bytes = Buffer::from(slice(&object, &page.range));
+                    let cells = decode_page(column, page, &bytes, &mut scratch).unwrap();
+                    check(column, page, &bytes, &cells);
                 }
             }
         }
     }
+}
+
+#[test]
+fn selected_rows_are_the_rows_of_the_whole_page() {
+    let mut scratch = Scratch::new();
+    each_page(|column, page, bytes, cells| {
+        let mut decode = |rows: &[u32]| match column.physical {
+            Physical::Int64 => decode_int64_rows(column, page, bytes, rows, &mut scratch).map(|a| int64_cells(&a)),
+            _ => decode_binary_rows(column, page, bytes, rows, &mut scratch).map(|a| binary_cells(&a)),
+        };
+        for step in 1..5 {
+            let rows: Vec<u32> = (step as u32 - 1..page.rows as u32).step_by(step).collect();
+            let want: Vec<Cell> = rows.iter().map(|row| cells[*row as usize].clone()).collect();
+            assert_eq!(decode(&rows).unwrap(), want);
+        }
+        assert!(decode(&[]).unwrap().is_empty());
+        for rows in [&[page.rows as u32][..], &[0, 0]] {
+            assert!(matches!(decode(rows), Err(Error::Selection { .. })));
+        }
+    });
+}
+
+#[test]
+fn views_are_the_values() {
+    let mut scratch = Scratch::new();
+    each_page(|column, page, bytes, cells| {
+        if column.physical == Physical::Binary {
+            let views = decode_binary_view(column, page, bytes, &mut scratch).unwrap();
+            let (views, buffers, nulls) = views.into_parts();
+            let checked = BinaryViewArray::try_new(views, buffers, nulls).expect("what Arrow asks of views");
+            let got: Vec<Cell> = checked
+                .iter()
+                .map(|v| v.map_or(Cell::Null, |v| Cell::Binary(v.to_vec())))
+                .collect();
+            assert_eq!(got, cells);
+        }
+    });
 }

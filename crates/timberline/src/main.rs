@@ -1,7 +1,8 @@
-//! The timberline program: `serve`, `push`, `query`, `inspect` and `config`.
+//! The timberline program: `serve`, `push`, `query`, `inspect`, `bench` and `config`.
 //!
 //! Each command is one module with `command()`, which describes it, and `run()`, which does it and gives the exit code.
 
+mod bench;
 mod client;
 mod config;
 mod folder;
@@ -42,6 +43,7 @@ fn program() -> Command {
         .subcommand(push::command())
         .subcommand(query::command())
         .subcommand(inspect::command())
+        .subcommand(bench::command())
         .subcommand(config::command())
 }
 
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         "push" => push::run(arguments),
         "query" => query::run(arguments),
         "inspect" => inspect::run(arguments),
+        "bench" => bench::run(arguments),
         _ => config::run(arguments),
     };
     match outcome {

@@ -45,10 +45,11 @@ impl Lines {
         let agents = (0..AGENTS)
             .map(|i| {
                 let (major, build) = (rng.random_range(20..40), rng.random_range(1000..3000));
-                match i % 6 {
-                    0 => format!("Mozilla/5.0 (compatible; Crawler{}/2.{}; +http://www.example.com/bot.html)", i, major),
-                    1 => format!("Fetcher/{major}.{build}"),
-                    2 => format!(
+                match i % 12 {
+                    0 => "-".to_owned(),
+                    6 => format!("Mozilla/5.0 (compatible; Crawler{}/2.{}; +http://www.example.com/bot.html)", i, major),
+                    1 | 7 => format!("Fetcher/{major}.{build}"),
+                    2 | 8 => format!(
                         "Mozilla/5.0 (X11; Linux x86_64; rv:{major}.0) Gecko/20100101 Firefox/{major}.0"
                     ),
                     _ => format!(
@@ -58,7 +59,7 @@ impl Lines {
                 }
             })
             .collect();
-        let paths = (0..PATHS)
+        let mut paths: Vec<String> = (0..PATHS)
             .map(|i| {
                 format!(
                     "/{}/{}/{}-{}.html",
@@ -69,12 +70,13 @@ impl Lines {
                 )
             })
             .collect();
+        paths[0] = "/".to_owned();
         let referrers = (0..REFERRERS)
             .map(|_| {
                 let mut referrer = format!("http://www.example.org/{}?", word(&mut rng));
                 // Mostly short, now and then very long.
                 let parts = if rng.random_bool(0.075) {
-                    rng.random_range(45..80)
+                    rng.random_range(48..82)
                 } else {
                     rng.random_range(2..13)
                 };
@@ -121,7 +123,7 @@ impl Lines {
         Visitor {
             address: (skew * ADDRESSES as f64) as usize,
             agent: self.rng.random_range(0..AGENTS),
-            referrer: self.rng.random_bool(0.8).then(|| self.rng.random_range(0..REFERRERS)),
+            referrer: self.rng.random_bool(0.77).then(|| self.rng.random_range(0..REFERRERS)),
         }
     }
 

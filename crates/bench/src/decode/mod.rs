@@ -15,8 +15,11 @@ mod presence;
 
 use crate::{Effort, Report};
 
+/// Measures one workload and adds its rows.
+type Workload = fn(Effort, &mut Report);
+
 /// Every workload.
-const WORKLOADS: [(&str, fn(Effort, &mut Report)); 4] = [
+const WORKLOADS: [(&str, Workload); 4] = [
     ("A1", page::run),
     ("A2", delta::run),
     ("A3", presence::run),

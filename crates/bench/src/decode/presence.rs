@@ -11,7 +11,9 @@ const BLOCK: usize = 1024;
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let mut rng = super::rng(3);
-    let mixed: Vec<bool> = (0..ROWS).map(|row| row / BLOCK % 2 == 0 || rng.random()).collect();
+    let mixed: Vec<bool> = (0..ROWS)
+        .map(|row| (row / BLOCK).is_multiple_of(2) || rng.random())
+        .collect();
     for (name, rows, peer, goal) in [
         ("all present", vec![true; ROWS], 21.0, 40.0),
         ("blocks of 1,024: all, coin flips", mixed, 0.52, 8.0),

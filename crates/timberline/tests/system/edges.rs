@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Allowed edges between our crates: dependencies point inwards.
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
     ("timberline-dataobj", &[]),
+    ("timberline-bench", &["timberline-dataobj"]),
     ("timberline-logql", &[]),
     ("timberline-store", &["timberline-dataobj", "timberline-logql"]),
     (
@@ -30,6 +31,7 @@ const EDGES: [(&str, &[&str]); 7] = [
     (
         "timberline",
         &[
+            "timberline-bench",
             "timberline-dataobj",
             "timberline-ingest",
             "timberline-logql",

@@ -1,0 +1,60 @@
+//! `timberline bench`: workloads of published figures, measured here and set beside them.
+
+use crate::Failure;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::process::ExitCode;
+use timberline_bench::{Effort, decode};
+
+/// Describes `timberline bench`.
+pub(crate) fn command() -> Command {
+    Command::new("bench")
+        .about("Measure workloads of published figures on this machine")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("decode")
+                .about("Decoding of data objects, on one core")
+                .arg(
+                    Arg::new("workloads")
+                        .value_name("WORKLOAD")
+                        .num_args(0..)
+                        .value_parser(clap::builder::PossibleValuesParser::new(decode::workloads()))
+                        .help("Only these; all if none is named"),
+                )
+                .arg(
+                    Arg::new("smoke")
+                        .long("smoke")
+                        .action(ArgAction::SetTrue)
+                        .help("One short round of each, to see that it runs"),
+                ),
+        )
+        .after_help(
+            "\
+Each row is the best of many short rounds. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
+`ratio` is ours against it, and `goal` what we want to reach. Rows without a peer tell what bounds the rows above.
+
+Examples:
+  timberline bench decode
+  timberline bench decode A1 A5",
+        )
+}
+
+/// Does `timberline bench`.
+pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
+    let Some(("decode", arguments)) = arguments.subcommand() else {
+        return Ok(ExitCode::from(crate::EXIT_USAGE));
+    };
+    let only: Vec<&str> = arguments
+        .get_many::<String>("workloads")
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let effort = if arguments.get_flag("smoke") {
+        Effort::Smoke
+    } else {
+        Effort::Full
+    };
+    print!("{}", decode::run(effort, &only));
+    Ok(ExitCode::SUCCESS)
+}
