@@ -12,14 +12,14 @@ const MAX_EXACT: usize = 1024;
 /// The estimator has `2^PRECISION` registers: a standard error of 1.6 %.
 const PRECISION: u32 = 12;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cardinality {
     /// The hash counted last, to pass over runs of one value cheaply.
     last: Option<u64>,
     regime: Regime,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Regime {
     Exact(HashSet<u64, BuildHasherDefault<HashAsIs>>),
     Estimate(Box<[u8]>),

@@ -35,6 +35,13 @@ pub enum Error {
         rows: u64,
     },
 
+    /// A bloom filter contradicts itself.
+    #[error("corrupt: bloom filter: {reason}")]
+    BloomFilter {
+        /// What is wrong with it.
+        reason: String,
+    },
+
     /// A compressor refused to work.
     #[error("compression failed: {0}")]
     Compression(#[from] std::io::Error),

@@ -38,19 +38,28 @@ mod cardinality;
 mod compression;
 pub mod encoding;
 mod error;
+mod index;
 mod key;
 mod limits;
 mod pool;
 mod proto;
 mod read;
 mod schema;
+mod sections;
 mod stats;
 mod varint;
 mod write;
 
 pub use compression::Compression;
 pub use error::{Corruption, Error};
-pub use key::object_key;
+pub use index::{
+    BloomFilter, IndexBuilder, IndexObject, IndexOptions, TOC_WINDOW_NS, TableOfContents, TenantSpan, TocEntry,
+    TocWindow, toc_updates,
+};
+pub use key::{
+    BUCKET_ROOT, INDEX_ROOT, compacted_index_object_path, compacted_log_object_path, index_object_path,
+    log_object_path, object_key,
+};
 pub use limits::{MAX_HEADER_BYTES, MAX_PAGE_BYTES, MAX_PAGE_ROWS};
 pub use pool::{BufferPool, PoolStats, PooledBuffer};
 pub use read::{
@@ -59,8 +68,14 @@ pub use read::{
     decode_int64_rows, scatter,
 };
 pub use schema::{LOKI_NAMESPACE, SectionKind, column};
+pub use sections::{
+    IndexPointersReader, LogRecord, LogsReader, MAX_SECTION_BYTES, PointersReader, PostingsReader, StatsReader,
+    StatsRecord, StreamRecord, StreamsReader, WholeObject,
+};
 pub use stats::{Physical, Stats, Value};
 pub use write::{
-    ColumnId, ColumnSpec, FinishedSection, LogRow, LogsWriter, ObjectWriter, PageCut, SectionWriter, SortOrder,
-    StreamRow, StreamsWriter, WriterOptions, shard_bucket,
+    ColumnId, ColumnPointer, ColumnSpec, FinishedSection, IndexPointerRow, IndexPointersWriter, LogRow, LogsWriter,
+    ObjectWriter, PageCompressor, PageCut, PointerRow, PointerTarget, PointersWriter, PostingEntry, PostingRow,
+    PostingsWriter, SHARD_BUCKETS, SectionWriter, SortOrder, StatsRow, StatsWriter, StreamPointer, StreamRow,
+    StreamsWriter, WriterOptions, shard_bucket,
 };

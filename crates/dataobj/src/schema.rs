@@ -91,26 +91,71 @@ impl fmt::Display for SectionKind {
     }
 }
 
-/// Logical column names of streams and logs sections.
+/// Logical column names, in the order of specification chapter 8.
 pub mod column {
-    /// Number of a stream within its tenant and object; streams and logs sections.
+    /// Number of a stream within its tenant and object; streams, logs and pointers sections.
     pub const STREAM_ID: &str = "stream_id";
-    /// Streams: earliest record, nanoseconds.
+    /// Earliest record, nanoseconds; all kinds but logs.
     pub const MIN_TIMESTAMP: &str = "min_timestamp";
-    /// Streams: latest record, nanoseconds.
+    /// Latest record, nanoseconds; all kinds but logs.
     pub const MAX_TIMESTAMP: &str = "max_timestamp";
     /// Streams: records seen.
     pub const ROWS: &str = "rows";
-    /// Streams: bytes of lines and metadata values.
+    /// Bytes of lines (and of metadata values, but for pointers and bloom postings).
     pub const UNCOMPRESSED_SIZE: &str = "uncompressed_size";
-    /// Streams: one column per label name, which is the tag.
+    /// Streams and stats: one column per label name, which is the tag.
     pub const LABEL: &str = "label";
-    /// Streams: hash bucket of the labels, 0 to 31.
+    /// Streams and stats: hash bucket of the labels, 0 to 31.
     pub const SHARD_BUCKET: &str = "__shard_bucket__";
+
     /// Logs: time of the record, nanoseconds.
     pub const TIMESTAMP: &str = "timestamp";
     /// Logs: one column per structured-metadata key, which is the tag.
     pub const METADATA: &str = "metadata";
     /// Logs: the line.
     pub const MESSAGE: &str = "message";
+
+    /// Pointers: key of a log object. Index pointers: key of an index object.
+    pub const PATH: &str = "path";
+    /// Pointers: position among the logs sections of that object.
+    pub const SECTION: &str = "section";
+    /// Pointers: 1 for a stream, 2 for a column.
+    pub const POINTER_KIND: &str = "pointer_kind";
+    /// Pointers: number of the stream in the log object.
+    pub const STREAM_ID_REF: &str = "stream_id_ref";
+    /// Pointers and stats: records.
+    pub const ROW_COUNT: &str = "row_count";
+    /// Pointers and postings: metadata key or label name.
+    pub const COLUMN_NAME: &str = "column_name";
+    /// Pointers: position of the column among those of its section.
+    pub const COLUMN_INDEX: &str = "column_index";
+    /// Pointers: bloom filter over the values of a column.
+    pub const VALUES_BLOOM_FILTER: &str = "values_bloom_filter";
+
+    /// Index pointers: stored bytes of an index object.
+    pub const FILE_SIZE: &str = "file_size";
+    /// Index pointers: bytes of the records behind an index object.
+    pub const UNCOMPRESSED_LOGS_SIZE: &str = "uncompressed_logs_size";
+
+    /// Postings: 0 for a bloom filter, 1 for a label value.
+    pub const KIND: &str = "kind";
+    /// Postings and stats: key of a log object.
+    pub const OBJECT_PATH: &str = "object_path";
+    /// Postings: number of hash buckets.
+    pub const SHARD_BUCKETS: &str = "shard_buckets";
+    /// Postings and stats: position among the logs sections of that object.
+    pub const SECTION_INDEX: &str = "section_index";
+    /// Postings: value of a label.
+    pub const LABEL_VALUE: &str = "label_value";
+    /// Postings: bloom filter over the values of a metadata key.
+    pub const BLOOM_FILTER: &str = "bloom_filter";
+    /// Postings: which streams have the key or the label value, a bit for each number.
+    pub const STREAM_ID_BITMAP: &str = "stream_id_bitmap";
+    /// Postings: lowest hash bucket of these streams.
+    pub const MIN_SHARD_BUCKET: &str = "min_shard_bucket";
+    /// Postings: highest hash bucket of these streams.
+    pub const MAX_SHARD_BUCKET: &str = "max_shard_bucket";
+
+    /// Stats: the labels that the logs section is sorted by.
+    pub const SORT_SCHEMA: &str = "sort_schema";
 }

@@ -1,8 +1,9 @@
 //! One column of a section being written: an open page and the closed ones (specification chapters 4, 5 and 7).
 // hot path: no locks, no logging, no allocation per row.
 
+use super::compressor::PageSink;
 use crate::cardinality::Cardinality;
-use crate::compression::{Compression, Compressor};
+use crate::compression::Compression;
 use crate::encoding::{bitmap, delta, plain};
 use crate::error::Error;
 use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
@@ -25,6 +26,34 @@ pub struct ColumnSpec {
     pub range: bool,
     /// Keep the number of distinct values.
     pub cardinality: bool,
+}
+
+impl ColumnSpec {
+    /// Integers, not compressed.
+    pub(crate) fn int64(logical: &str, tag: &str, range: bool) -> ColumnSpec {
+        ColumnSpec {
+            physical: Physical::Int64,
+            logical: logical.to_owned(),
+            tag: tag.to_owned(),
+            compression: Compression::None,
+            range,
+            cardinality: false,
+        }
+    }
+
+    /// Byte strings, compressed with Zstandard.
+    pub(crate) fn binary(logical: &str, tag: &str, range: bool) -> ColumnSpec {
+        ColumnSpec {
+            physical: Physical::Binary,
+            compression: Compression::Zstd,
+            ..ColumnSpec::int64(logical, tag, range)
+        }
+    }
+
+    /// The same, with another compression.
+    pub(crate) fn compressed(self, compression: Compression) -> ColumnSpec {
+        ColumnSpec { compression, ..self }
+    }
 }
 
 /// When a column closes a page by itself.
@@ -104,6 +133,11 @@ impl ColumnWriter {
         }
     }
 
+    /// Counts the distinct values of an earlier column too.
+    pub(crate) fn count_values_of(&mut self, earlier: &ColumnWriter) {
+        self.cardinality.clone_from(&earlier.cardinality);
+    }
+
     /// Rows so far, nulls included.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
@@ -120,7 +154,7 @@ impl ColumnWriter {
     }
 
     /// Fills up to `row` with nulls, then appends `value`.
-    pub(crate) fn append_int64(&mut self, row: u64, value: i64, compressor: &mut Compressor) -> Result<(), Error> {
+    pub(crate) fn append_int64(&mut self, row: u64, value: i64, compressor: &mut PageSink) -> Result<(), Error> {
         debug_assert_eq!(self.spec.physical, Physical::Int64);
         self.start_value(row, int64_estimate(value), compressor)?;
         delta::append(&mut self.open.encoded, self.open.previous, value);
@@ -135,7 +169,7 @@ impl ColumnWriter {
     }
 
     /// Fills up to `row` with nulls, then appends `value`.
-    pub(crate) fn append_binary(&mut self, row: u64, value: &[u8], compressor: &mut Compressor) -> Result<(), Error> {
+    pub(crate) fn append_binary(&mut self, row: u64, value: &[u8], compressor: &mut PageSink) -> Result<(), Error> {
         debug_assert_eq!(self.spec.physical, Physical::Binary);
         self.start_value(row, binary_estimate(value), compressor)?;
         plain::append(&mut self.open.encoded, value);
@@ -149,13 +183,13 @@ impl ColumnWriter {
     }
 
     /// Fills up to `row` with nulls, then appends one explicit null, which the cut rules count differently from a gap.
-    pub(crate) fn append_null(&mut self, row: u64, compressor: &mut Compressor) -> Result<(), Error> {
+    pub(crate) fn append_null(&mut self, row: u64, compressor: &mut PageSink) -> Result<(), Error> {
         self.fill(row, compressor)?;
         self.append_nulls(1, NULL_ESTIMATE, compressor)
     }
 
     /// Fills with nulls up to `rows` rows, in one gap.
-    pub(crate) fn fill(&mut self, rows: u64, compressor: &mut Compressor) -> Result<(), Error> {
+    pub(crate) fn fill(&mut self, rows: u64, compressor: &mut PageSink) -> Result<(), Error> {
         debug_assert!(rows >= self.rows, "rows must ascend");
         match rows.saturating_sub(self.rows) {
             0 => Ok(()),
@@ -163,7 +197,7 @@ impl ColumnWriter {
         }
     }
 
-    fn start_value(&mut self, row: u64, estimate: i64, compressor: &mut Compressor) -> Result<(), Error> {
+    fn start_value(&mut self, row: u64, estimate: i64, compressor: &mut PageSink) -> Result<(), Error> {
         self.fill(row, compressor)?;
         if !self.fits(1, estimate) {
             self.close_page(compressor)?;
@@ -175,7 +209,7 @@ impl ColumnWriter {
         Ok(())
     }
 
-    fn append_nulls(&mut self, count: u64, estimate: i64, compressor: &mut Compressor) -> Result<(), Error> {
+    fn append_nulls(&mut self, count: u64, estimate: i64, compressor: &mut PageSink) -> Result<(), Error> {
         if !self.fits(count, estimate) {
             self.close_page(compressor)?;
         }
@@ -194,7 +228,7 @@ impl ColumnWriter {
     }
 
     /// Closes the open page unless it has no rows.
-    pub(crate) fn close_page(&mut self, compressor: &mut Compressor) -> Result<(), Error> {
+    pub(crate) fn close_page(&mut self, compressor: &mut PageSink) -> Result<(), Error> {
         let open = &mut self.open;
         if open.rows == 0 {
             return Ok(());
@@ -237,7 +271,7 @@ impl ColumnWriter {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self, compressor: &mut Compressor) -> Result<FinishedColumn, Error> {
+    pub(crate) fn finish(mut self, compressor: &mut PageSink) -> Result<FinishedColumn, Error> {
         self.close_page(compressor)?;
         let mut stats = Stats::fold_range(self.page_stats.iter());
         stats.cardinality = self.cardinality.as_ref().map_or(0, Cardinality::estimate);

@@ -2,6 +2,7 @@
 // hot path: no locks, no logging, no allocation per row.
 
 use super::column::{ColumnSpec, ColumnWriter, GAP_ESTIMATE, binary_estimate, int64_estimate};
+use super::compressor::PageCompressor;
 use super::section::{ColumnId, FinishedSection, SectionWriter};
 use super::{PageCut, WriterOptions};
 use crate::compression::Compression;
@@ -44,6 +45,8 @@ pub struct LogRow<'a> {
 #[derive(Debug)]
 pub struct LogsWriter {
     section: SectionWriter,
+    tenant: String,
+    options: WriterOptions,
     sort: SortOrder,
     /// `None`: columns cut their pages themselves.
     aligned: Option<AlignedCuts>,
@@ -109,6 +112,8 @@ impl LogsWriter {
             timestamp: add(Physical::Int64, column::TIMESTAMP, Compression::None, true, false),
             message: add(Physical::Binary, column::MESSAGE, Compression::Zstd, false, false),
             section,
+            tenant: tenant.to_owned(),
+            options: options.clone(),
             sort,
             aligned,
             rows: 0,
@@ -165,8 +170,35 @@ impl LogsWriter {
         Ok(())
     }
 
+    /// Pages are compressed by `compressor` instead of this crate's own codecs, in the sections that follow too.
+    #[must_use]
+    pub fn with_compressor(mut self, compressor: Box<dyn PageCompressor>) -> LogsWriter {
+        self.section = self.section.with_compressor(compressor);
+        self
+    }
+
+    /// Closes the section, because it is large enough, and begins the tenant's next one. The next one's order goes on where
+    /// this one ended, and its number of distinct streams counts those of all sections so far, as Loki has it.
+    pub fn finish_section(&mut self) -> Result<FinishedSection, Error> {
+        let mut next = LogsWriter::new(&self.tenant, self.sort.clone(), &self.options);
+        next.section.count_values_of(next.stream_id, &self.section);
+        next.last = self.last;
+        let mut full = std::mem::replace(self, next);
+        let order = full.column_order()?;
+        let sort = full.sort.info();
+        let (section, compressor) = full.section.finish_keeping_compressor(&order, Some(sort))?;
+        self.section.use_compressor(compressor);
+        Ok(section)
+    }
+
     /// Closes the section.
     pub fn finish(mut self) -> Result<FinishedSection, Error> {
+        let order = self.column_order()?;
+        self.section.finish(&order, Some(self.sort.info()))
+    }
+
+    /// The columns as they are laid out, the metadata columns filled up to the last row.
+    fn column_order(&mut self) -> Result<Vec<ColumnId>, Error> {
         self.keys.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let mut order = vec![self.stream_id, self.timestamp];
         for (_, column) in &self.keys {
@@ -174,8 +206,7 @@ impl LogsWriter {
             order.push(*column);
         }
         order.push(self.message);
-        let sort = self.sort.info();
-        self.section.finish(&order, Some(sort))
+        Ok(order)
     }
 
     fn is_in_order(&self, record: &LogRow<'_>) -> bool {

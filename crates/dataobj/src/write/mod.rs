@@ -1,16 +1,29 @@
 //! Writing objects: rows go to a section writer, finished sections to the object writer.
 
 mod column;
+mod compressor;
+mod index_pointers;
 mod logs;
 mod object;
+mod pointers;
+mod postings;
 mod section;
+mod stats;
 mod streams;
 
 pub use column::ColumnSpec;
+pub use compressor::PageCompressor;
+pub use index_pointers::{IndexPointerRow, IndexPointersWriter};
 pub use logs::{LogRow, LogsWriter, SortOrder};
 pub use object::ObjectWriter;
+pub use pointers::{ColumnPointer, PointerRow, PointerTarget, PointersWriter, StreamPointer};
+pub use postings::{PostingEntry, PostingRow, PostingsWriter, SHARD_BUCKETS};
 pub use section::{ColumnId, FinishedSection, SectionWriter};
+pub use stats::{StatsRow, StatsWriter};
 pub use streams::{StreamRow, StreamsWriter, shard_bucket};
+
+pub(crate) use pointers::{KIND_COLUMN, KIND_STREAM};
+pub(crate) use postings::{KIND_BLOOM, KIND_LABEL};
 
 /// How sections are written.
 #[derive(Clone, Debug, PartialEq, Eq)]

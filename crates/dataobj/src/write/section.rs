@@ -2,7 +2,7 @@
 
 use super::WriterOptions;
 use super::column::{ColumnSpec, ColumnWriter, FinishedColumn, PageLimits};
-use crate::compression::Compressor;
+use super::compressor::{PageCompressor, PageSink};
 use crate::error::Error;
 use crate::proto::{self, ColumnEntry, ColumnKind, Extent, SectionTable, append_framed};
 use crate::read::SortInfo;
@@ -15,7 +15,7 @@ pub(crate) const COLUMNAR_VERSION: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnId(pub(crate) usize);
 
-/// Writes a columnar section of any kind; [`super::StreamsWriter`] and [`super::LogsWriter`] stand on it.
+/// Writes a columnar section of any kind; the writers of known kinds stand on it.
 ///
 /// Columns are written independently: each value goes to a row, skipped rows are null. A section has as many rows as its
 /// longest column.
@@ -25,7 +25,7 @@ pub struct SectionWriter {
     version: u32,
     tenant: String,
     limits: PageLimits,
-    compressor: Compressor,
+    compressor: PageSink,
     columns: Vec<ColumnWriter>,
 }
 
@@ -68,9 +68,26 @@ impl SectionWriter {
                 bytes: options.page_bytes,
                 rows: options.page_rows,
             },
-            compressor: Compressor::new(options.zstd_level),
+            compressor: PageSink::new(options.zstd_level),
             columns: Vec::new(),
         }
+    }
+
+    /// Pages are compressed by `compressor` instead of this crate's own codecs.
+    #[must_use]
+    pub fn with_compressor(mut self, compressor: Box<dyn PageCompressor>) -> SectionWriter {
+        self.compressor.replace(compressor);
+        self
+    }
+
+    /// Makes a column of this section, which follows `earlier`, count the distinct values of both.
+    pub(crate) fn count_values_of(&mut self, column: ColumnId, earlier: &SectionWriter) {
+        self.columns[column.0].count_values_of(&earlier.columns[column.0]);
+    }
+
+    /// Takes over the compressor of a section that is at its end.
+    pub(crate) fn use_compressor(&mut self, compressor: PageSink) {
+        self.compressor = compressor;
     }
 
     /// Columns don't close pages by themselves any more; the caller does with [`SectionWriter::cut`].
@@ -128,6 +145,15 @@ impl SectionWriter {
     /// Closes all pages and lays the columns out in the order given, in which every column must stand once. A column
     /// without rows is left out; columns of `sort` are counted without it.
     pub fn finish(self, order: &[ColumnId], sort: Option<SortInfo>) -> Result<FinishedSection, Error> {
+        self.finish_keeping_compressor(order, sort).map(|(section, _)| section)
+    }
+
+    /// As [`SectionWriter::finish`], with the compressor for the section that follows.
+    pub(crate) fn finish_keeping_compressor(
+        self,
+        order: &[ColumnId],
+        sort: Option<SortInfo>,
+    ) -> Result<(FinishedSection, PageSink), Error> {
         debug_assert_eq!(order.len(), self.columns.len(), "every column stands once in the order");
         let SectionWriter {
             kind,
@@ -171,7 +197,7 @@ impl SectionWriter {
         let length = append_framed(&mut metadata, &table);
         let mut extension = Vec::new();
         append_framed(&mut extension, &Extent { offset, length });
-        Ok(FinishedSection {
+        let section = FinishedSection {
             kind,
             version,
             tenant,
@@ -179,7 +205,8 @@ impl SectionWriter {
             extension,
             metadata,
             data,
-        })
+        };
+        Ok((section, compressor))
     }
 }
 

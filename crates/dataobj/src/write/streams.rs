@@ -2,6 +2,7 @@
 
 use super::WriterOptions;
 use super::column::ColumnSpec;
+use super::compressor::PageCompressor;
 use super::section::{ColumnId, FinishedSection, SectionWriter};
 use crate::compression::Compression;
 use crate::error::Error;
@@ -73,6 +74,13 @@ impl StreamsWriter {
             labels: HashMap::new(),
             label_order: Vec::new(),
         }
+    }
+
+    /// Pages are compressed by `compressor` instead of this crate's own codecs.
+    #[must_use]
+    pub fn with_compressor(mut self, compressor: Box<dyn PageCompressor>) -> StreamsWriter {
+        self.section = self.section.with_compressor(compressor);
+        self
     }
 
     /// Streams so far.

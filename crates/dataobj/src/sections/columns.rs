@@ -1,0 +1,216 @@
+//! Columns of a section, decoded whole: what the readers of all kinds stand on.
+
+use crate::error::{Damage, Error};
+use crate::limits::MAX_PAGE_ROWS;
+use crate::read::{ColumnMeta, PageMeta, Scratch, Section, SectionMeta, decode_binary, decode_int64};
+use crate::schema::SectionKind;
+use arrow_array::{Array, BinaryArray, Int64Array, StringArray};
+
+/// Most memory that a section takes when it is read as rows, 4 GiB: eight times the largest section that anybody writes.
+pub const MAX_SECTION_BYTES: u64 = 4 << 30;
+
+/// Bytes that a decoded row takes beside its value: those of an offset or an integer, and of its presence, rounded up.
+const ROW_BYTES: u64 = 9;
+
+/// Decodes the columns of one section.
+#[derive(Debug)]
+pub(crate) struct Columns<'meta, 'open> {
+    section: &'open Section,
+    meta: &'meta SectionMeta,
+    data: &'open [u8],
+    scratch: &'open mut Scratch,
+    bytes: u64,
+}
+
+/// A decoded column. Rows beyond its end are null.
+#[derive(Debug)]
+pub(crate) struct Column<A> {
+    /// Ascending by the first row; pages without values are left out.
+    pages: Vec<(u64, A)>,
+}
+
+impl<'meta, 'open> Columns<'meta, 'open> {
+    /// `data` is the data region, whole.
+    pub(crate) fn open(
+        kind: &SectionKind,
+        section: &'open Section,
+        meta: &'meta SectionMeta,
+        data: &'open [u8],
+        scratch: &'open mut Scratch,
+    ) -> Result<Columns<'meta, 'open>, Error> {
+        let columns = Columns {
+            section,
+            meta,
+            data,
+            scratch,
+            bytes: 0,
+        };
+        if section.kind != *kind {
+            return Err(Error::Unsupported(format!(
+                "section {}: {} read as {kind}",
+                section.index, section.kind
+            )));
+        }
+        let region = section.data.end.saturating_sub(section.data.start);
+        if data.len() as u64 != region {
+            return Err(columns.corrupt(format!(
+                "data region of {} bytes where the header says {region}",
+                data.len()
+            )));
+        }
+        if meta.rows > MAX_PAGE_ROWS {
+            return Err(columns.corrupt(format!("section of {} rows; the limit is {MAX_PAGE_ROWS}", meta.rows)));
+        }
+        Ok(columns)
+    }
+
+    /// Rows of the section.
+    pub(crate) fn rows(&self) -> u64 {
+        self.meta.rows
+    }
+
+    /// An error that names this section.
+    pub(crate) fn corrupt(&self, reason: String) -> Error {
+        Damage::new(reason).at(Some(self.section.index), self.section.data.start)
+    }
+
+    /// The integers of a column; all null if there is no such column.
+    pub(crate) fn int64(&mut self, logical: &str) -> Result<Column<Int64Array>, Error> {
+        let column = self.find(logical);
+        self.decode(column, decode_int64)
+    }
+
+    /// The byte strings of a column; all null if there is no such column.
+    pub(crate) fn binary(&mut self, logical: &str) -> Result<Column<BinaryArray>, Error> {
+        let column = self.find(logical);
+        self.decode(column, decode_binary)
+    }
+
+    /// The texts of a column; all null if there is no such column.
+    pub(crate) fn text(&mut self, logical: &str) -> Result<Column<StringArray>, Error> {
+        let column = self.find(logical);
+        self.decode(column, decode_text)
+    }
+
+    /// The texts of all columns of that name, with their tags.
+    pub(crate) fn tagged_text(&mut self, logical: &str) -> Result<Vec<(&'meta str, Column<StringArray>)>, Error> {
+        let tagged = self.meta.columns.iter().filter(|column| column.logical == logical);
+        tagged
+            .map(|column| Ok((column.tag.as_str(), self.decode(Some(column), decode_text)?)))
+            .collect()
+    }
+
+    /// The byte strings of all columns of that name, with their tags.
+    pub(crate) fn tagged_binary(&mut self, logical: &str) -> Result<Vec<(&'meta str, Column<BinaryArray>)>, Error> {
+        let tagged = self.meta.columns.iter().filter(|column| column.logical == logical);
+        tagged
+            .map(|column| Ok((column.tag.as_str(), self.decode(Some(column), decode_binary)?)))
+            .collect()
+    }
+
+    /// An error unless the column has a value in each of the rows.
+    pub(crate) fn require<A: Array>(&self, logical: &str, column: &Column<A>, rows: u64) -> Result<(), Error> {
+        match column.first_null(rows) {
+            None => Ok(()),
+            Some(row) => Err(self.corrupt(format!("column {logical} is null in row {row}"))),
+        }
+    }
+
+    fn find(&self, logical: &str) -> Option<&'meta ColumnMeta> {
+        self.meta.columns.iter().find(|column| column.logical == logical)
+    }
+
+    fn decode<A>(
+        &mut self,
+        column: Option<&ColumnMeta>,
+        decode: fn(&ColumnMeta, &PageMeta, &[u8], &mut Scratch) -> Result<A, Error>,
+    ) -> Result<Column<A>, Error> {
+        let mut pages = Vec::new();
+        let mut row = 0;
+        for (column, page) in column.iter().flat_map(|&c| c.pages.iter().map(move |page| (c, page))) {
+            let start = row;
+            row += page.rows;
+            if page.values == 0 {
+                continue;
+            }
+            self.bytes += page.rows * ROW_BYTES + page.raw_bytes;
+            if self.bytes > MAX_SECTION_BYTES {
+                return Err(Error::TooLarge {
+                    what: "decoded size of a section",
+                    value: self.bytes,
+                    limit: MAX_SECTION_BYTES,
+                });
+            }
+            let offset = |position: u64| usize::try_from(position.saturating_sub(self.section.data.start)).ok();
+            let bytes = offset(page.range.start)
+                .zip(offset(page.range.end))
+                .and_then(|(start, end)| self.data.get(start..end));
+            let Some(bytes) = bytes else {
+                return Err(self.corrupt(format!("page at {} is outside of the data region", page.range.start)));
+            };
+            pages.push((start, decode(column, page, bytes, self.scratch)?));
+        }
+        Ok(Column { pages })
+    }
+}
+
+fn decode_text(
+    column: &ColumnMeta,
+    page: &PageMeta,
+    bytes: &[u8],
+    scratch: &mut Scratch,
+) -> Result<StringArray, Error> {
+    StringArray::try_from_binary(decode_binary(column, page, bytes, scratch)?).map_err(|_| {
+        let ColumnMeta { logical, tag, .. } = column;
+        Damage::new(format!("column {logical} {tag:?} has a value that is not UTF-8"))
+            .at(Some(column.section), page.range.start)
+    })
+}
+
+impl<A: Array> Column<A> {
+    /// The page with that row, and the row's position in it; `None` if it is null.
+    fn find(&self, row: u64) -> Option<(&A, usize)> {
+        let behind = self.pages.partition_point(|(start, _)| *start <= row);
+        let (start, page) = self.pages.get(behind.checked_sub(1)?)?;
+        let position = usize::try_from(row - start).ok()?;
+        (position < page.len() && page.is_valid(position)).then_some((page, position))
+    }
+
+    /// The first null row before `rows`.
+    fn first_null(&self, rows: u64) -> Option<u64> {
+        let mut next = 0;
+        for (start, page) in &self.pages {
+            if *start > next {
+                break;
+            }
+            if page.null_count() > 0 {
+                let null = (0..page.len()).find(|&position| page.is_null(position));
+                next = start + null.unwrap_or_default() as u64;
+                break;
+            }
+            next = start + page.len() as u64;
+        }
+        (next < rows).then_some(next)
+    }
+}
+
+impl Column<Int64Array> {
+    /// The value in a row; `None` if it is null.
+    pub(crate) fn get(&self, row: u64) -> Option<i64> {
+        self.find(row).map(|(page, position)| page.value(position))
+    }
+}
+
+impl Column<BinaryArray> {
+    /// The value in a row; `None` if it is null.
+    pub(crate) fn get(&self, row: u64) -> Option<&[u8]> {
+        self.find(row).map(|(page, position)| page.value(position))
+    }
+}
+
+impl Column<StringArray> {
+    /// The value in a row; `None` if it is null.
+    pub(crate) fn get(&self, row: u64) -> Option<&str> {
+        self.find(row).map(|(page, position)| page.value(position))
+    }
+}
