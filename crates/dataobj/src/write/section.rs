@@ -102,6 +102,16 @@ impl SectionWriter {
         ColumnId(self.columns.len() - 1)
     }
 
+    /// Opens a column whose pages are closed after other numbers of raw bytes and rows (0 for no limit) than the section's.
+    pub fn add_column_with_pages(&mut self, spec: ColumnSpec, page_bytes: usize, page_rows: usize) -> ColumnId {
+        let limits = PageLimits {
+            bytes: page_bytes,
+            rows: page_rows,
+        };
+        self.columns.push(ColumnWriter::new(spec, limits));
+        ColumnId(self.columns.len() - 1)
+    }
+
     /// Puts an integer into a row; the rows that the column lacks before it become null.
     pub fn append_int64(&mut self, column: ColumnId, row: u64, value: i64) -> Result<(), Error> {
         self.columns[column.0].append_int64(row, value, &mut self.compressor)
