@@ -48,26 +48,6 @@ fn the_header_can_be_read_in_steps() {
 }
 
 #[test]
-fn foreign_and_future_objects_are_refused_by_name() {
-    let object = fixture_object("logs-one-record");
-    let refused = |at: usize, bytes: &[u8]| {
-        let mut object = object.clone();
-        object[at..at + bytes.len()].copy_from_slice(bytes);
-        ObjectLayout::parse(&object).unwrap_err().to_string()
-    };
-    assert_eq!(
-        refused(0, b"THOR"),
-        "unsupported: object with magic THOR: a retired format that kept its metadata at the end"
-    );
-    assert!(refused(0, b"PAR1").starts_with("corrupt: header, offset 0: starts with"));
-    assert_eq!(
-        refused(8, &[2]),
-        "unsupported: object of format version 2; this build reads 1"
-    );
-    assert_eq!(refused(126, &[9]), "unsupported: section 0: streams of version 9");
-}
-
-#[test]
 fn flipping_any_byte_of_a_page_is_noticed() {
     let mut scratch = Scratch::new();
     for stem in ["logs-stream-asc", "edge-cases", "index-postings-shards"] {

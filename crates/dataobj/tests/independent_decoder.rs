@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
+#[path = "common/index_model.rs"]
+mod index_model;
 #[path = "common/model.rs"]
 mod model;
 
 use common::*;
+use index_model::*;
 use model::*;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -30,7 +33,7 @@ fn decode_independently(object: &[u8]) -> Json {
 }
 
 #[test]
-fn it_reads_our_objects() {
+fn it_reads_our_log_objects() {
     let mut runner = TestRunner::deterministic();
     for round in 0..6 {
         let sort = if round % 2 == 0 {
@@ -43,6 +46,16 @@ fn it_reads_our_objects() {
         let options = options().new_tree(&mut runner).unwrap().current();
         sort_records(&mut records, &sort);
         let object = write_object(&labels, &records, &sort, &options);
+        assert_same(&object_json(&object).unwrap(), &decode_independently(&object), "object");
+    }
+}
+
+#[test]
+fn it_reads_our_index_objects() {
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..6 {
+        let options = options().new_tree(&mut runner).unwrap().current();
+        let object = index_model().new_tree(&mut runner).unwrap().current().write(&options);
         assert_same(&object_json(&object).unwrap(), &decode_independently(&object), "object");
     }
 }

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
+#[path = "common/index_model.rs"]
+mod index_model;
 #[path = "common/model.rs"]
 mod model;
 
 use common::*;
+use index_model::*;
 use model::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -39,6 +42,39 @@ fn check_logs(section: &DecodedSection, records: &[Record]) -> Result<(), TestCa
     Ok(())
 }
 
+/// Columns that keep no ranges (specification chapter 8).
+fn without_range(kind: &SectionKind) -> &'static [&'static str] {
+    match kind {
+        SectionKind::Logs => &["message"],
+        SectionKind::Pointers => &["values_bloom_filter"],
+        SectionKind::IndexPointers => &["file_size", "uncompressed_logs_size"],
+        SectionKind::Postings => &[
+            "object_path",
+            "shard_buckets",
+            "section_index",
+            "bloom_filter",
+            "stream_id_bitmap",
+            "uncompressed_size",
+            "min_timestamp",
+            "max_timestamp",
+            "min_shard_bucket",
+            "max_shard_bucket",
+        ],
+        SectionKind::Stats => &[
+            "object_path",
+            "section_index",
+            "sort_schema",
+            "__shard_bucket__",
+            "min_timestamp",
+            "max_timestamp",
+            "row_count",
+            "uncompressed_size",
+            "label",
+        ],
+        _ => &[],
+    }
+}
+
 /// Page and column ranges enclose the values; a column with a value has a cardinality; row and value counts agree.
 fn check_statistics(section: &DecodedSection) -> Result<(), TestCaseError> {
     for (column, cells) in section.meta.columns.iter().zip(&section.columns) {
@@ -48,10 +84,9 @@ fn check_statistics(section: &DecodedSection) -> Result<(), TestCaseError> {
             start += page.rows as usize;
             let values: Vec<&Cell> = cells.iter().filter(|cell| **cell != Cell::Null).collect();
             prop_assert_eq!(values.len() as u64, page.values);
-            let Some(stats) = &page.stats else {
-                prop_assert_eq!(&column.logical, "message");
-                continue;
-            };
+            let keeps_range = !without_range(&section.section.kind).contains(&column.logical.as_str());
+            prop_assert_eq!(page.stats.is_some(), keeps_range, "{}", column.logical);
+            let Some(stats) = &page.stats else { continue };
             let cell = |value: &Value| match value {
                 Value::Int64(value) => Cell::Int64(*value),
                 Value::Binary(value) => Cell::Binary(value.clone()),
@@ -87,6 +122,7 @@ proptest! {
             check_statistics(section)?;
         }
         check_logs(&sections[1], &records)?;
+        check_rows(&object, &labels, &records)?;
         if options.cut == PageCut::Aligned {
             prop_assert!(sections[1].meta.is_aligned());
             if options.page_rows > 0 {
@@ -103,6 +139,95 @@ proptest! {
                 })
                 .collect();
             prop_assert_eq!(&read, labels);
+        }
+    }
+}
+
+/// Streams and records as their readers lend them are those that were written.
+fn check_rows(object: &[u8], labels: &Labels, records: &[Record]) -> Result<(), TestCaseError> {
+    let object = WholeObject::parse(object).unwrap();
+    let mut scratch = Scratch::new();
+    let [streams, logs] = object.sections() else {
+        return Err(TestCaseError::fail("two sections"));
+    };
+    let meta = object.meta(streams).unwrap();
+    let reader = StreamsReader::open(streams, &meta, object.data(streams).unwrap(), &mut scratch).unwrap();
+    prop_assert_eq!(reader.rows().len(), labels.len());
+    for (stream, labels) in reader.rows().zip(labels) {
+        let want: Vec<(&str, &str)> = labels.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        prop_assert_eq!(stream.labels().collect::<Vec<_>>(), want);
+        prop_assert_eq!((stream.min_timestamp_ns, stream.max_timestamp_ns), (-5, 7));
+        prop_assert_eq!((stream.rows, stream.uncompressed_bytes), (9, 11));
+    }
+    let meta = object.meta(logs).unwrap();
+    let reader = LogsReader::open(logs, &meta, object.data(logs).unwrap(), &mut scratch).unwrap();
+    prop_assert_eq!(reader.rows().len(), records.len());
+    for (row, (stream_id, timestamp_ns, line, metadata)) in reader.rows().zip(records) {
+        prop_assert_eq!(
+            (row.stream_id, row.timestamp_ns, row.line),
+            (*stream_id, *timestamp_ns, line.as_slice())
+        );
+        let want: Vec<(&str, &[u8])> = metadata.iter().map(|(k, v)| (k.as_str(), v.as_slice())).collect();
+        prop_assert_eq!(row.metadata().collect::<Vec<_>>(), want);
+    }
+    Ok(())
+}
+
+/// The rows as the typed readers lend them are those that were written.
+fn check_index(object: &[u8], model: &IndexModel) -> Result<(), TestCaseError> {
+    let object = WholeObject::parse(object).unwrap();
+    let mut scratch = Scratch::new();
+    for section in object.sections() {
+        let (meta, data) = (object.meta(section).unwrap(), object.data(section).unwrap());
+        match section.kind {
+            SectionKind::Pointers => {
+                let reader = PointersReader::open(section, &meta, data, &mut scratch).unwrap();
+                prop_assert_eq!(reader.rows().collect::<Vec<_>>(), model.pointers());
+            }
+            SectionKind::IndexPointers => {
+                let reader = IndexPointersReader::open(section, &meta, data, &mut scratch).unwrap();
+                prop_assert_eq!(reader.rows().collect::<Vec<_>>(), model.index_pointers());
+            }
+            SectionKind::Postings => {
+                let reader = PostingsReader::open(section, &meta, data, &mut scratch).unwrap();
+                prop_assert_eq!(reader.rows().collect::<Vec<_>>(), model.postings());
+            }
+            _ => {
+                let reader = StatsReader::open(section, &meta, data, &mut scratch).unwrap();
+                prop_assert_eq!(reader.rows().len(), model.stats().len());
+                let schema: Vec<String> = model.label_names().iter().map(|name| format!("label:{name}")).collect();
+                if !model.stats().is_empty() {
+                    prop_assert_eq!(reader.label_names().collect::<Vec<_>>(), model.label_names());
+                }
+                for (row, want) in reader.rows().zip(model.stats()) {
+                    let labels = row.labels().map(str::to_owned).collect();
+                    let times = (row.min_timestamp_ns, row.max_timestamp_ns);
+                    let key = (
+                        row.shard_bucket,
+                        labels,
+                        times.0,
+                        times.1,
+                        row.object_path.to_owned(),
+                        row.section_index,
+                    );
+                    prop_assert_eq!(&(key, [row.rows, row.uncompressed_bytes]), want);
+                    prop_assert_eq!(row.sort_schema, schema.join(","));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_index(model in index_model(), options in options()) {
+        let object = model.write(&options);
+        check_index(&object, &model)?;
+        for section in &decode_object(&object).unwrap() {
+            check_statistics(section)?;
         }
     }
 }

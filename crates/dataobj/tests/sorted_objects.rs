@@ -137,7 +137,7 @@ impl Settings {
         // Natural order of names.
         for name in ["acme", "beta-2", "beta-10"] {
             let Tenant { streams, mut records } = tenants.remove(name).unwrap();
-            let (streams, numbers) = self.renumber(streams);
+            let (streams, numbers) = self.renumber(&streams);
             records
                 .iter_mut()
                 .for_each(|record| record.stream = numbers[record.stream as usize - 1]);
@@ -172,7 +172,7 @@ impl Settings {
     }
 
     /// Streams in the order of their numbers, and the number of each by the number that it had.
-    fn renumber(&self, streams: Vec<BTreeMap<String, String>>) -> (Vec<BTreeMap<String, String>>, Vec<i64>) {
+    fn renumber(&self, streams: &[BTreeMap<String, String>]) -> (Vec<BTreeMap<String, String>>, Vec<i64>) {
         let mut order: Vec<usize> = (0..streams.len()).collect();
         if let SortOrder::Schema(labels) = &self.sort {
             let key = |&stream: &usize| {

@@ -6,7 +6,8 @@ use crate::read::{ColumnMeta, PageMeta, Scratch, Section, SectionMeta, decode_bi
 use crate::schema::SectionKind;
 use arrow_array::{Array, BinaryArray, Int64Array, StringArray};
 
-/// Most memory that a section takes when it is read as rows, 4 GiB: eight times the largest section that anybody writes.
+/// Most memory that a section may take when it is read as rows, 4 GiB: eight times the largest section that anybody writes.
+/// Sections that would take more are refused before anything is allocated.
 pub const MAX_SECTION_BYTES: u64 = 4 << 30;
 
 /// Bytes that a decoded row takes beside its value: those of an offset or an integer, and of its presence, rounded up.
@@ -19,7 +20,6 @@ pub(crate) struct Columns<'meta, 'open> {
     meta: &'meta SectionMeta,
     data: &'open [u8],
     scratch: &'open mut Scratch,
-    bytes: u64,
 }
 
 /// A decoded column. Rows beyond its end are null.
@@ -43,7 +43,6 @@ impl<'meta, 'open> Columns<'meta, 'open> {
             meta,
             data,
             scratch,
-            bytes: 0,
         };
         if section.kind != *kind {
             return Err(Error::Unsupported(format!(
@@ -60,6 +59,14 @@ impl<'meta, 'open> Columns<'meta, 'open> {
         }
         if meta.rows > MAX_PAGE_ROWS {
             return Err(columns.corrupt(format!("section of {} rows; the limit is {MAX_PAGE_ROWS}", meta.rows)));
+        }
+        let bytes = decoded_bytes(meta);
+        if bytes > MAX_SECTION_BYTES {
+            return Err(Error::TooLarge {
+                what: "decoded size of a section",
+                value: bytes,
+                limit: MAX_SECTION_BYTES,
+            });
         }
         Ok(columns)
     }
@@ -133,14 +140,6 @@ impl<'meta, 'open> Columns<'meta, 'open> {
             if page.values == 0 {
                 continue;
             }
-            self.bytes += page.rows * ROW_BYTES + page.raw_bytes;
-            if self.bytes > MAX_SECTION_BYTES {
-                return Err(Error::TooLarge {
-                    what: "decoded size of a section",
-                    value: self.bytes,
-                    limit: MAX_SECTION_BYTES,
-                });
-            }
             let offset = |position: u64| usize::try_from(position.saturating_sub(self.section.data.start)).ok();
             let bytes = offset(page.range.start)
                 .zip(offset(page.range.end))
@@ -152,6 +151,14 @@ impl<'meta, 'open> Columns<'meta, 'open> {
         }
         Ok(Column { pages })
     }
+}
+
+/// Memory for all pages that have values; the others take none.
+fn decoded_bytes(meta: &SectionMeta) -> u64 {
+    let pages = meta.columns.iter().flat_map(|column| &column.pages);
+    let with_values = pages.filter(|page| page.values > 0);
+    // Pages are bounded, so the sum over a list that fits into memory can't overflow.
+    with_values.map(|page| page.rows * ROW_BYTES + page.raw_bytes).sum()
 }
 
 fn decode_text(

@@ -12,7 +12,10 @@ use timberline_dataobj::*;
 
 /// Stored values of pages by codec and by what they hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Payloads(Arc<HashMap<(String, Vec<u8>), Vec<u8>>>);
+pub(crate) struct Payloads(Arc<HashMap<Key, Vec<u8>>>);
+
+/// Name of the codec, and raw values.
+type Key = (String, Vec<u8>);
 
 impl Payloads {
     /// All compressed values of an object.
