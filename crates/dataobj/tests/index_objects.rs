@@ -19,13 +19,7 @@ fn describe(object: &[u8]) -> BTreeMap<(String, String), Vec<Vec<String>>> {
         let mut rows: Vec<String> = match section.kind {
             SectionKind::Streams => {
                 let reader = StreamsReader::open(section, &meta, data, &mut scratch).unwrap();
-                let text = |stream: StreamRecord<'_>| {
-                    let times = (stream.min_timestamp_ns, stream.max_timestamp_ns);
-                    let sizes = (stream.rows, stream.uncompressed_bytes);
-                    let labels: Vec<_> = stream.labels().collect();
-                    format!("{} {times:?} {sizes:?} {labels:?}", stream.id)
-                };
-                reader.rows().map(text).collect()
+                reader.rows().map(|row| format!("{row:?}")).collect()
             }
             SectionKind::Pointers => {
                 let reader = PointersReader::open(section, &meta, data, &mut scratch).unwrap();
@@ -34,13 +28,7 @@ fn describe(object: &[u8]) -> BTreeMap<(String, String), Vec<Vec<String>>> {
             SectionKind::Stats => {
                 let reader = StatsReader::open(section, &meta, data, &mut scratch).unwrap();
                 let names: Vec<_> = reader.label_names().collect();
-                let text = |row: StatsRecord<'_>| {
-                    let place = (row.object_path, row.section_index, row.sort_schema, row.shard_bucket);
-                    let times = (row.min_timestamp_ns, row.max_timestamp_ns);
-                    let labels: Vec<_> = names.iter().copied().zip(row.labels()).collect();
-                    format!("{place:?} {times:?} {} {} {labels:?}", row.rows, row.uncompressed_bytes)
-                };
-                reader.rows().map(text).collect()
+                reader.rows().map(|row| format!("{names:?} {row:?}")).collect()
             }
             SectionKind::Postings => {
                 let reader = PostingsReader::open(section, &meta, data, &mut scratch).unwrap();

@@ -220,7 +220,7 @@ fn check_index(object: &[u8], model: &IndexModel) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn any_index(model in index_model(), options in options()) {

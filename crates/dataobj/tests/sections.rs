@@ -128,8 +128,8 @@ const ONE: Option<i64> = Some(1);
 const TWO: Option<i64> = Some(2);
 
 /// What the reader says of a section with these columns; of damage without its place.
-fn check(kind: SectionKind, columns: &[Values<'_>], want: &str) {
-    let rows = read(&write(&kind, columns));
+fn check(kind: &SectionKind, columns: &[Values<'_>], want: &str) {
+    let rows = read(&write(kind, columns));
     let damage = rows.strip_prefix("corrupt: section 0, offset ");
     let reason = damage.map_or(rows.as_str(), |damage| damage.split_once(": ").unwrap().1);
     assert_eq!(reason, want, "{kind}");
@@ -137,7 +137,7 @@ fn check(kind: SectionKind, columns: &[Values<'_>], want: &str) {
 
 #[test]
 fn streams() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::Streams, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::Streams, columns, want);
     let id = Integers("stream_id", &[ONE, TWO]);
     let min = Integers("min_timestamp", &[ONE, ONE]);
     let max = Integers("max_timestamp", &[ONE, TWO]);
@@ -170,7 +170,7 @@ fn streams() {
 
 #[test]
 fn logs() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::Logs, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::Logs, columns, want);
     let id = Integers("stream_id", &[ONE, TWO]);
     let time = Integers("timestamp", &[TWO, ONE]);
     let unknown = Integers("hologram", &[None, None, ONE]);
@@ -197,7 +197,7 @@ fn logs() {
 
 #[test]
 fn pointers() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::Pointers, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::Pointers, columns, want);
     let path = Strings("path", "path", &[A, B]);
     let section = Integers("section", &[ONE, TWO]);
     let kind = |values| Integers("pointer_kind", values);
@@ -238,7 +238,7 @@ fn pointers() {
 
 #[test]
 fn index_pointers() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::IndexPointers, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::IndexPointers, columns, want);
     // Without tags, as nobody writes them, but what a column is its logical name says.
     let path = Strings("path", "", &[A, B]);
     let min = Integers("min_timestamp", &[ONE, ONE]);
@@ -260,7 +260,7 @@ fn index_pointers() {
 
 #[test]
 fn postings() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::Postings, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::Postings, columns, want);
     let kind = |values| Integers("kind", values);
     let kinds = kind(&[Some(0), ONE]);
     let path = Strings("object_path", "", &[A, A]);
@@ -287,7 +287,7 @@ fn postings() {
 
 #[test]
 fn stats() {
-    let check = |columns: &[Values<'_>], want| check(SectionKind::Stats, columns, want);
+    let check = |columns: &[Values<'_>], want| check(&SectionKind::Stats, columns, want);
     let path = Strings("object_path", "", &[A, B]);
     let section = Integers("section_index", &[ONE, TWO]);
     let schema = Strings("sort_schema", "", &[Some(b"label:z,label:b"), Some(b"label:z,label:b")]);
@@ -373,21 +373,20 @@ fn changed_bytes_before_the_pages() {
         let mut object = fixture_object(stem);
         let sections = layout(&object).unwrap().sections().to_vec();
         let pages = sections.iter().map(|section| section.data.start).min().unwrap() as usize;
-        let step = (pages / 300).max(1);
+        let step = (pages / 100).max(1);
         for at in (8..pages).step_by(step) {
-            for bit in [1, 0x80] {
-                object[at] ^= bit;
-                let _ = TableOfContents::parse(&object);
-                let _ = IndexBuilder::new(IndexOptions::default()).add_log_object("x", &object);
-                if let Ok(whole) = WholeObject::parse(&object) {
-                    for section in whole.sections() {
-                        if let (Ok(meta), Ok(data)) = (whole.meta(section), whole.data(section)) {
-                            let _ = read_as(&section.kind, section, &meta, data);
-                        }
+            let bit = 1 << (at % 8);
+            object[at] ^= bit;
+            let _ = TableOfContents::parse(&object);
+            let _ = IndexBuilder::new(IndexOptions::default()).add_log_object("x", &object);
+            if let Ok(whole) = WholeObject::parse(&object) {
+                for section in whole.sections() {
+                    if let (Ok(meta), Ok(data)) = (whole.meta(section), whole.data(section)) {
+                        let _ = read_as(&section.kind, section, &meta, data);
                     }
                 }
-                object[at] ^= bit;
             }
+            object[at] ^= bit;
         }
     }
 }
@@ -399,7 +398,7 @@ fn tags_that_nobody_knows_are_kept_apart() {
     let id = Integers("stream_id", &[ONE]);
     let labels = [Strings("label", "", &[A]), Strings("label", "a", &[B])];
     check(
-        SectionKind::Streams,
+        &SectionKind::Streams,
         &[id, min, max, labels[1], labels[0]],
         "1 1 1 (0, 0) [(\"\", \"a\"), (\"a\", \"b\")]",
     );

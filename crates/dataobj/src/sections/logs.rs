@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::read::{ColumnMeta, Scratch, Section, SectionMeta};
 use crate::schema::{SectionKind, column};
 use arrow_array::{BinaryArray, Int64Array};
+use std::fmt;
 
 /// The records of a logs section.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub struct LogsReader<'a> {
 }
 
 /// One record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct LogRecord<'a> {
     /// Number of its stream in the tenant's streams section.
     pub stream_id: i64,
@@ -80,6 +81,17 @@ impl<'a> LogRecord<'a> {
         let row = self.row;
         let metadata = self.reader.metadata.iter();
         metadata.filter_map(move |(key, column)| Some((*key, column.get(row)?)))
+    }
+}
+
+impl fmt::Debug for LogRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogRecord")
+            .field("stream_id", &self.stream_id)
+            .field("timestamp_ns", &self.timestamp_ns)
+            .field("line", &self.line)
+            .field("metadata", &self.metadata().collect::<Vec<_>>())
+            .finish()
     }
 }
 

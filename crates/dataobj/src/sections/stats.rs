@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::read::{Scratch, Section, SectionMeta};
 use crate::schema::{SectionKind, column};
 use arrow_array::{Int64Array, StringArray};
+use std::fmt;
 
 /// The rows of a stats section.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct StatsReader<'a> {
 }
 
 /// The records of one logs section with one hash bucket and one value of each label.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct StatsRecord<'a> {
     /// Key of the log object.
     pub object_path: &'a str,
@@ -107,5 +108,21 @@ impl<'a> StatsRecord<'a> {
         let row = self.row;
         let labels = self.reader.labels.iter();
         labels.map(move |(_, column)| column.get(row).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for StatsRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StatsRecord")
+            .field("object_path", &self.object_path)
+            .field("section_index", &self.section_index)
+            .field("sort_schema", &self.sort_schema)
+            .field("shard_bucket", &self.shard_bucket)
+            .field("min_timestamp_ns", &self.min_timestamp_ns)
+            .field("max_timestamp_ns", &self.max_timestamp_ns)
+            .field("rows", &self.rows)
+            .field("uncompressed_bytes", &self.uncompressed_bytes)
+            .field("labels", &self.labels().collect::<Vec<_>>())
+            .finish()
     }
 }

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::read::{Scratch, Section, SectionMeta};
 use crate::schema::{SectionKind, column};
 use arrow_array::{Int64Array, StringArray};
+use std::fmt;
 
 /// The streams of a tenant in an object.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct StreamsReader<'a> {
 }
 
 /// One stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct StreamRecord<'a> {
     /// Its number, unique within tenant and object.
     pub id: i64,
@@ -86,5 +87,18 @@ impl<'a> StreamRecord<'a> {
         let row = self.row;
         let labels = self.reader.labels.iter();
         labels.filter_map(move |(name, column)| Some((*name, column.get(row)?)))
+    }
+}
+
+impl fmt::Debug for StreamRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRecord")
+            .field("id", &self.id)
+            .field("min_timestamp_ns", &self.min_timestamp_ns)
+            .field("max_timestamp_ns", &self.max_timestamp_ns)
+            .field("rows", &self.rows)
+            .field("uncompressed_bytes", &self.uncompressed_bytes)
+            .field("labels", &self.labels().collect::<Vec<_>>())
+            .finish()
     }
 }

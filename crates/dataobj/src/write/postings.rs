@@ -66,6 +66,16 @@ pub enum PostingEntry<'a> {
 }
 
 impl PostingRow<'_> {
+    /// Numbers of the streams, ascending.
+    pub fn stream_ids(&self) -> impl Iterator<Item = i64> {
+        let bytes = (0i64..).step_by(8).zip(self.stream_id_bitmap);
+        bytes.flat_map(|(first, byte)| {
+            (0..8)
+                .filter(move |bit| byte >> bit & 1 == 1)
+                .map(move |bit| first + bit)
+        })
+    }
+
     fn kind(&self) -> i64 {
         match self.entry {
             PostingEntry::Bloom { .. } => KIND_BLOOM,
@@ -230,6 +240,22 @@ fn without_zeros(bitmap: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_streams() {
+        let row = PostingRow {
+            object_path: "",
+            shard_buckets: SHARD_BUCKETS,
+            section_index: 0,
+            column_name: "",
+            entry: PostingEntry::Bloom { filter: &[] },
+            stream_id_bitmap: &[0x12, 0, 0x81],
+            uncompressed_bytes: 0,
+            min_timestamp_ns: 0,
+            max_timestamp_ns: 0,
+        };
+        assert_eq!(row.stream_ids().collect::<Vec<_>>(), [1, 4, 16, 23]);
+    }
 
     #[test]
     fn zero_bytes_at_the_end_of_bitmaps_are_left_out() {
