@@ -1,7 +1,9 @@
 //! The data-object format: encodings, pages, columns, sections, reader and writer.
 //!
 //! A data object is an immutable file of columnar sections, each owned by a tenant: its streams, and its log records. This
-//! crate turns rows into such a file and ranges of such a file into Arrow arrays. It does no I/O and knows nothing of where
+//! crate turns rows into such a file and ranges of such a file into Arrow arrays; objects that are in memory whole it reads as
+//! rows too. It also makes what finds log objects: index objects ([`IndexBuilder`]) and tables of contents
+//! ([`TableOfContents`]). It does no I/O and knows nothing of where
 //! objects are kept; it never panics on bytes from outside, and what it allocates for them is bounded.
 //!
 //! ```

@@ -359,7 +359,7 @@ fn the_memory_for_a_section_is_bounded() {
     let few = read(&written(20, 7));
     assert!(few.ends_with("column stream_id is null in row 0"), "{few}");
     let many = read(&written(20, 8));
-    assert!(many.starts_with("decoded size of a section of 48318"), "{many}");
+    assert!(many.starts_with("decoded size of a section of 96637"), "{many}");
     assert!(
         many.ends_with(&format!("exceeds the limit of {MAX_SECTION_BYTES}")),
         "{many}"

@@ -6,12 +6,18 @@ use crate::read::{ColumnMeta, PageMeta, Scratch, Section, SectionMeta, decode_bi
 use crate::schema::SectionKind;
 use arrow_array::{Array, BinaryArray, Int64Array, StringArray};
 
-/// Most memory that a section may take when it is read as rows, 4 GiB: eight times the largest section that anybody writes.
+/// Most memory that a section may take when it is read as rows, 8 GiB: sixteen times the largest section that anybody writes.
 /// Sections that would take more are refused before anything is allocated.
-pub const MAX_SECTION_BYTES: u64 = 4 << 30;
+pub const MAX_SECTION_BYTES: u64 = 8 << 30;
 
 /// Bytes that a decoded row takes beside its value: those of an offset or an integer, and of its presence, rounded up.
 const ROW_BYTES: u64 = 9;
+
+/// What a page takes whatever is in it: its values, offsets and presence stand in buffers of at least 1 KiB.
+const PAGE_BYTES: u64 = 3 << 10;
+
+/// Buffers are rounded up to powers of two.
+const ROUNDING: u64 = 2;
 
 /// Decodes the columns of one section.
 #[derive(Debug)]
@@ -158,7 +164,8 @@ fn decoded_bytes(meta: &SectionMeta) -> u64 {
     let pages = meta.columns.iter().flat_map(|column| &column.pages);
     let with_values = pages.filter(|page| page.values > 0);
     // Pages are bounded, so the sum over a list that fits into memory can't overflow.
-    with_values.map(|page| page.rows * ROW_BYTES + page.raw_bytes).sum()
+    let bytes = |page: &PageMeta| ROUNDING * (page.rows * ROW_BYTES + page.raw_bytes) + PAGE_BYTES;
+    with_values.map(bytes).sum()
 }
 
 fn decode_text(
