@@ -165,6 +165,74 @@ fn blooms_of_loki_hold_all_values() {
     assert_eq!(seen, 2 * values.len());
 }
 
+/// Empty metadata values are like absent ones; a filter for a column of nothing else is empty.
+#[test]
+fn empty_values_are_not_indexed() {
+    let options = WriterOptions::default();
+    let mut streams = StreamsWriter::new("t", &options);
+    let mut logs = LogsWriter::new("t", SortOrder::StreamAscending, &options);
+    for (stream_id, name, value) in [(1, "a", "x"), (2, "b", ""), (3, "c", "")] {
+        streams
+            .append(&StreamRow {
+                id: stream_id,
+                min_timestamp_ns: stream_id,
+                max_timestamp_ns: stream_id,
+                rows: 1,
+                uncompressed_bytes: 1,
+                labels: &[("name", name)],
+            })
+            .unwrap();
+        logs.append(&LogRow {
+            stream_id,
+            timestamp_ns: stream_id,
+            line: b"line",
+            metadata: &[("blank", b""), ("some", value.as_bytes())],
+        })
+        .unwrap();
+    }
+    let mut object = ObjectWriter::new();
+    object.push_section(streams.finish().unwrap());
+    object.push_section(logs.finish().unwrap());
+    let mut builder = IndexBuilder::new(IndexOptions::default());
+    builder.add_log_object("objects/x", &object.finish().unwrap()).unwrap();
+    let index = builder.finish().unwrap().unwrap();
+
+    let index = WholeObject::parse(&index.bytes).unwrap();
+    let section = index
+        .sections()
+        .iter()
+        .find(|section| section.kind == SectionKind::Postings)
+        .unwrap();
+    let meta = index.meta(section).unwrap();
+    let reader = PostingsReader::open(section, &meta, index.data(section).unwrap(), &mut Scratch::new()).unwrap();
+    let blooms: Vec<_> = reader
+        .rows()
+        .map(|row| {
+            let PostingEntry::Bloom { filter } = row.entry else {
+                panic!("blooms come first");
+            };
+            let filter = BloomFilter::parse(filter).unwrap();
+            let holds = [filter.contains(b""), filter.contains(b"x")];
+            let times = (row.min_timestamp_ns, row.max_timestamp_ns);
+            (
+                row.column_name,
+                holds,
+                row.stream_ids().collect::<Vec<_>>(),
+                times,
+                row.uncompressed_bytes,
+            )
+        })
+        .collect();
+    let nothing = (i64::MAX, i64::MIN);
+    assert_eq!(
+        blooms,
+        [
+            ("blank", [false, false], vec![], nothing, 0),
+            ("some", [false, true], vec![1], (1, 1), 4)
+        ]
+    );
+}
+
 #[test]
 fn a_full_section_is_followed_by_another_with_the_next_rows() {
     let covered = ["logs-stream-asc", "logs-other-ids", "logs-schema-sorted"];

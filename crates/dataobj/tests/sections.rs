@@ -16,8 +16,12 @@ enum Values<'a> {
 
 use Values::{Integers, Strings};
 
-fn write(kind: &SectionKind, columns: &[Values<'_>]) -> Vec<u8> {
-    let mut writer = SectionWriter::new(kind.clone(), 2, "t", &WriterOptions::default());
+fn write(kind: &SectionKind, columns: &[Values<'_>], page_rows: usize) -> Vec<u8> {
+    let options = WriterOptions {
+        page_rows,
+        ..WriterOptions::default()
+    };
+    let mut writer = SectionWriter::new(kind.clone(), 2, "t", &options);
     let mut order = Vec::new();
     for column in columns {
         let (physical, logical, tag) = match column {
@@ -127,12 +131,14 @@ const NOT_UTF8: Option<&[u8]> = Some(b"\xff");
 const ONE: Option<i64> = Some(1);
 const TWO: Option<i64> = Some(2);
 
-/// What the reader says of a section with these columns; of damage without its place.
+/// What the reader says of a section with these columns, in one page or in many; of damage without its place.
 fn check(kind: &SectionKind, columns: &[Values<'_>], want: &str) {
-    let rows = read(&write(kind, columns));
-    let damage = rows.strip_prefix("corrupt: section 0, offset ");
-    let reason = damage.map_or(rows.as_str(), |damage| damage.split_once(": ").unwrap().1);
-    assert_eq!(reason, want, "{kind}");
+    for page_rows in [0, 1] {
+        let rows = read(&write(kind, columns, page_rows));
+        let damage = rows.strip_prefix("corrupt: section 0, offset ");
+        let reason = damage.map_or(rows.as_str(), |damage| damage.split_once(": ").unwrap().1);
+        assert_eq!(reason, want, "{kind}, {page_rows} rows in a page");
+    }
 }
 
 #[test]
@@ -157,6 +163,10 @@ fn streams() {
     check(
         &[Integers("stream_id", &[None, ONE]), min, max],
         "column stream_id is null in row 0",
+    );
+    check(
+        &[Integers("stream_id", &[ONE, None, ONE])],
+        "column stream_id is null in row 1",
     );
     check(
         &[id, min, max, Strings("label", "z", &[A, NOT_UTF8])],
