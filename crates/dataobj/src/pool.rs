@@ -22,6 +22,10 @@ const STEPS_PER_DOUBLING: usize = 4;
 /// Enough for 4 GiB; what is larger is not retained.
 const CLASSES: usize = 22 * STEPS_PER_DOUBLING;
 
+/// How many buffers of a class are looked at for a free one. If readers hold that many, the next one is likely held too, and looking
+/// at all of them each time would take longer than allocating.
+const MAX_PROBES: usize = 16;
+
 /// How much a pool retains unless told otherwise: some pages of 2 MiB, in all their columns.
 const DEFAULT_RETAINED_BYTES: usize = 32 << 20;
 
@@ -47,6 +51,10 @@ struct Shared {
     max_retained_bytes: usize,
     /// Made as sizes occur.
     classes: Vec<Class>,
+    /// Buffers that the pool has refused to keep since it last looked for free ones.
+    refused: usize,
+    /// Buffers of all classes.
+    kept: usize,
     stats: PoolStats,
 }
 
@@ -75,6 +83,8 @@ impl BufferPool {
         let shared = Shared {
             max_retained_bytes,
             classes: Vec::new(),
+            refused: 0,
+            kept: 0,
             stats: PoolStats::default(),
         };
         BufferPool {
@@ -130,22 +140,32 @@ impl Shared {
         self.stats.allocated += 1;
         let bytes = class_bytes(class);
         let buffer = allocate(bytes);
-        if self.stats.retained_bytes + bytes > self.max_retained_bytes {
+        // Looking through all buffers is paid for by half as many refusals.
+        if !self.has_room(bytes) && self.refused >= self.kept / 2 {
             self.release_free();
         }
-        if self.stats.retained_bytes + bytes <= self.max_retained_bytes {
+        if !self.has_room(bytes) {
+            self.refused += 1;
+        } else {
             self.stats.retained_bytes += bytes;
+            self.kept += 1;
             self.classes[class].buffers.push(buffer.clone());
         }
         buffer
     }
 
+    fn has_room(&self, bytes: usize) -> bool {
+        self.stats.retained_bytes + bytes <= self.max_retained_bytes
+    }
+
     /// Frees what nobody reads, to make room for a size that is asked for now.
     fn release_free(&mut self) {
+        (self.refused, self.kept) = (0, 0);
         for (class, list) in self.classes.iter_mut().enumerate() {
             let before = list.buffers.len();
             list.buffers.retain(|buffer| !is_free(buffer));
             list.next = 0;
+            self.kept += list.buffers.len();
             self.stats.retained_bytes -= (before - list.buffers.len()) * class_bytes(class);
         }
     }
@@ -153,7 +173,7 @@ impl Shared {
 
 impl Class {
     fn take_free(&mut self) -> Option<Buffer> {
-        for _ in 0..self.buffers.len() {
+        for _ in 0..self.buffers.len().min(MAX_PROBES) {
             let at = self.next;
             self.next = if at + 1 < self.buffers.len() { at + 1 } else { 0 };
             if is_free(&self.buffers[at]) {

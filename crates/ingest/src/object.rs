@@ -142,10 +142,9 @@ fn write_tenant(
     key: &str,
     options: &WriterOptions,
 ) -> Result<ObjectMeta, Error> {
-    let new_logs = || LogsWriter::new(tenant.as_str(), SortOrder::StreamAscending, options);
     let mut streams = StreamsWriter::new(tenant.as_str(), options);
     let mut sections = Vec::new();
-    let mut logs = new_logs();
+    let mut logs = LogsWriter::new(tenant.as_str(), SortOrder::StreamAscending, options);
     let mut meta = ObjectMeta {
         key: key.to_owned(),
         min_ns: i64::MAX,
@@ -159,8 +158,7 @@ fn write_tenant(
         let mut bytes = 0;
         for row in group {
             if logs.raw_bytes() > SECTION_BYTES {
-                let full = std::mem::replace(&mut logs, new_logs());
-                sections.push(full.finish().map_err(object_error)?);
+                sections.push(logs.finish_section().map_err(object_error)?);
             }
             bytes += write_row(&mut logs, source, row, &mut metadata)?;
         }
