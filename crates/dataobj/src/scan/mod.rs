@@ -42,7 +42,7 @@ use arrow_buffer::Buffer;
 use batch::Emitter;
 use bytes::Bytes;
 use filter::{Filter, Filtered};
-use plan::{ConditionKind, Plan};
+use plan::Plan;
 use std::ops::Range;
 use window::window_end;
 
@@ -288,21 +288,6 @@ impl<'a> Scan<'a> {
     fn release_before(&mut self, row: u64) {
         for column in &mut self.plan.columns {
             column.release_before(row, &mut self.counters);
-        }
-    }
-}
-
-impl Plan<'_> {
-    /// Tells each column which rows' values may be needed: of the projection, and of tests that statistics leave open.
-    fn note_needed(&mut self, projection: &[usize]) {
-        let possible = self.possible().clone();
-        for column in projection {
-            self.columns[*column].add_needed(&possible);
-        }
-        for condition in &self.conditions {
-            if let ConditionKind::Test(test) = &condition.kind {
-                self.columns[test.column].add_needed(&test.open.intersect(&possible));
-            }
         }
     }
 }

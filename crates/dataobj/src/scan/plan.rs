@@ -81,6 +81,25 @@ impl<'a> Plan<'a> {
         Ok(self.columns.len() - 1)
     }
 
+    /// Tells each column which rows' values may be needed: of the projection, and of tests that statistics leave open.
+    pub(super) fn note_needed(&mut self, projection: &[usize]) {
+        let possible = self.possible().clone();
+        for column in projection {
+            self.columns[*column].add_needed(&possible);
+        }
+        let mut asked = vec![(self.root(), possible)];
+        while let Some((condition, rows)) = asked.pop() {
+            let Condition { kind, decision } = &self.conditions[condition];
+            let open = rows.intersect(&decision.open());
+            match kind {
+                ConditionKind::Test(test) => self.columns[test.column].add_needed(&open),
+                ConditionKind::And(parts) | ConditionKind::Or(parts) => {
+                    asked.extend(parts.iter().map(|part| (*part, open.clone())));
+                }
+            }
+        }
+    }
+
     fn add(&mut self, section: &'a SectionMeta, predicate: &Predicate, is_negated: bool) -> Result<usize, Error> {
         let all = RowRanges::from_range(0..section.rows);
         let none = RowRanges::default();
