@@ -155,14 +155,14 @@ fn search_buffer(
     while start < range.end {
         let chunk_end = range.end.min(start + 64);
         let mut mask = 0u64;
-        for i in start..chunk_end {
-            let length = view_length(views[i]) as usize;
+        for (i, view) in (start..chunk_end).zip(&views[start..chunk_end]) {
+            let length = view_length(*view) as usize;
             let passes = if array.is_null(i) {
                 matches_null
             } else if length <= MAX_INLINE_BYTES as usize {
                 short_can_match && length >= needle && finder.find(array.value(i)).is_some()
             } else {
-                let offset = view_offset(views[i]);
+                let offset = view_offset(*view);
                 let found = match hit {
                     Some(hit) if hit >= offset => hit,
                     _ => *hit.insert(find_from(offset)),
