@@ -338,6 +338,20 @@ fn pages_and_requests_of_selections() {
             skipped: 0,
         },
     );
+    // Where the cheaper one turns out to hold for every row, the other is not read at all.
+    let fetched = [("user", 0..10)];
+    let anybody = Predicate::regex("user", regex::bytes::Regex::new("^(u|$)").unwrap());
+    check(
+        anybody.or(line("9 ")),
+        &[],
+        Want {
+            rows: 1000,
+            requests: 1,
+            fetched: &fetched,
+            pruned: 0,
+            skipped: 10,
+        },
+    );
     // An absent column is null: a condition on it may decide everything.
     check(
         Predicate::equal("none", "x").and(line("0")),
