@@ -42,6 +42,10 @@ pub enum Error {
         reason: String,
     },
 
+/// A predicate doesn't fit the columns that it names.
+    #[error("predicate: {0}")]
+    Predicate(String),
+
     /// A compressor refused to work.
     #[error("compression failed: {0}")]
     Compression(#[from] std::io::Error),

@@ -46,6 +46,7 @@ mod limits;
 mod pool;
 mod proto;
 mod read;
+mod scan;
 mod schema;
 mod sections;
 mod stats;
@@ -68,6 +69,9 @@ pub use read::{
     CoalesceOptions, ColumnMeta, Direction, Encoding, Fetch, ObjectLayout, OrderBy, PageMeta, Parsed, Scratch, Section,
     SectionMeta, SortInfo, coalesce, decode_binary, decode_binary_rows, decode_binary_view, decode_int64,
     decode_int64_rows, scatter,
+};
+pub use scan::{
+    Batch, ColumnName, PageCount, Predicate, ReadRanges, RowRanges, Scan, ScanCounters, ScanOptions, Step, Test, Values,
 };
 pub use schema::{LOKI_NAMESPACE, SectionKind, column};
 pub use sections::{

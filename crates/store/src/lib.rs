@@ -48,6 +48,7 @@
 
 pub mod catalog;
 mod error;
+mod fetch;
 mod local;
 pub mod object;
 pub mod source;

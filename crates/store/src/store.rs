@@ -1,6 +1,7 @@
 //! The one type through which bytes reach storage.
 
 use crate::Error;
+use crate::fetch::{collect, read_file};
 use crate::local::LocalFolder;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
@@ -13,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use timberline_dataobj::{CoalesceOptions, coalesce, scatter};
+use timberline_dataobj::{BufferPool, CoalesceOptions, coalesce, scatter};
 
 /// In a folder a request costs some microseconds, so that only what all but touches is read together, and nothing is
 /// cut in order to be read in parallel.
@@ -23,6 +24,9 @@ const LOCAL_COALESCE: CoalesceOptions = CoalesceOptions {
     min_fetch_bytes: 1 << 20,
     parallelism: 1,
 };
+
+/// Memory that a store retains for reading ranges: some requests of the largest size at once.
+const POOL_BYTES: usize = 32 << 20;
 
 /// A place where objects are kept: a folder, memory, or a bucket. Cheap to clone.
 ///
@@ -36,15 +40,16 @@ struct Inner {
     backend: Arc<dyn ObjectStore>,
     kind: Kind,
     coalesce: CoalesceOptions,
+    pool: BufferPool,
     counters: Counters,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// A folder that this process writes.
-    Folder(Arc<LocalFolder>),
+    /// A folder that this process writes, and where its files are.
+    Folder(Arc<LocalFolder>, LocalFileSystem),
     /// A folder that another process may be writing.
-    ReadOnlyFolder,
+    ReadOnlyFolder(LocalFileSystem),
     /// Anything that writes durably and conditionally by itself.
     Other,
 }
@@ -100,12 +105,17 @@ impl Store {
     /// folder open in this way.
     pub fn open_local(folder: &Path) -> Result<Self, Error> {
         let local = LocalFolder::open(folder)?;
-        Ok(Self::with(local_backend(folder)?, Kind::Folder(Arc::new(local))))
+        let files = local_files(folder)?;
+        Ok(Self::with(
+            Arc::new(files.clone()),
+            Kind::Folder(Arc::new(local), files),
+        ))
     }
 
     /// Opens a local folder beside a process that writes to it: nothing is made or removed, and writing fails.
     pub fn open_local_read_only(folder: &Path) -> Result<Self, Error> {
-        Ok(Self::with(local_backend(folder)?, Kind::ReadOnlyFolder))
+        let files = local_files(folder)?;
+        Ok(Self::with(Arc::new(files.clone()), Kind::ReadOnlyFolder(files)))
     }
 
     /// An empty store in memory.
@@ -121,12 +131,13 @@ impl Store {
     fn with(backend: Arc<dyn ObjectStore>, kind: Kind) -> Self {
         let coalesce = match kind {
             Kind::Other => CoalesceOptions::default(),
-            Kind::Folder(_) | Kind::ReadOnlyFolder => LOCAL_COALESCE,
+            Kind::Folder(..) | Kind::ReadOnlyFolder(_) => LOCAL_COALESCE,
         };
         Self(Arc::new(Inner {
             backend,
             kind,
             coalesce,
+            pool: BufferPool::new(POOL_BYTES),
             counters: Counters::default(),
         }))
     }
@@ -228,24 +239,38 @@ impl Store {
         let path = parse_key(key)?;
         let fetches = coalesce(ranges, &self.0.coalesce);
         let wanted: Vec<Range<u64>> = fetches.iter().map(|f| f.range.clone()).collect();
-        let fetched = if !matches!(self.0.kind, Kind::Other) {
-            // One hop to a blocking thread for the whole batch.
-            self.0.backend.get_ranges(&path, &wanted).await
-        } else {
-            let read = |range| self.0.backend.get_range(&path, range);
-            futures::stream::iter(wanted.iter().cloned().map(read))
-                .buffered(self.0.coalesce.parallelism)
-                .try_collect()
-                .await
-        };
-        let fetched: Vec<Bytes> = match fetched {
-            Ok(fetched) => fetched,
-            Err(e) => return Err(self.explain_failed_ranges(key, &path, ranges, &e).await),
-        };
+        let fetched: Vec<Bytes> = match &self.0.kind {
+            Kind::Folder(_, files) | Kind::ReadOnlyFolder(files) => {
+                let file = files
+                    .path_to_filesystem(&path)
+                    .map_err(|e| backend_error("read", key, &e))?;
+                let (key, pool) = (key.to_owned(), self.0.pool.clone());
+                // One hop to a blocking thread for the whole batch.
+                blocking(move || read_file(&file, &key, &wanted, &pool)).await?
+            }
+            Kind::Other => {
+                let read = |range: Range<u64>| self.read_range(&path, range);
+                let fetched = futures::stream::iter(wanted.into_iter().map(read))
+                    .buffered(self.0.coalesce.parallelism)
+                    .try_collect()
+                    .await;
+                match fetched {
+                    Ok(fetched) => Some(fetched),
+                    Err(e) => return Err(self.explain_failed_ranges(key, &path, ranges, &e).await),
+                }
+            }
+        }
+        .ok_or_else(|| truncated(key, ranges))?;
         for bytes in &fetched {
             self.count_get(bytes.len());
         }
         scatter(ranges, &fetches, &fetched).ok_or_else(|| truncated(key, ranges))
+    }
+
+    async fn read_range(&self, path: &ObjectPath, range: Range<u64>) -> object_store::Result<Bytes> {
+        let length = range.end - range.start;
+        let options = object_store::GetOptions::new().with_range(Some(range));
+        collect(self.0.backend.get_opts(path, options).await?, length, &self.0.pool).await
     }
 
     /// Tells an object that is too short from a store that failed.
@@ -304,6 +329,11 @@ impl Store {
         Ok(listed)
     }
 
+    /// Where ranges are read into.
+    pub fn pool(&self) -> &BufferPool {
+        &self.0.pool
+    }
+
     /// What was asked for so far.
     pub fn counters(&self) -> StoreCounters {
         let c = &self.0.counters;
@@ -321,8 +351,8 @@ impl Store {
     /// The folder to write to, or `None` to write through the backend.
     fn writable(&self, key: &str) -> Result<Option<Arc<LocalFolder>>, Error> {
         match &self.0.kind {
-            Kind::Folder(local) => Ok(Some(local.clone())),
-            Kind::ReadOnlyFolder => Err(Error::Invalid(format!(
+            Kind::Folder(local, _) => Ok(Some(local.clone())),
+            Kind::ReadOnlyFolder(_) => Err(Error::Invalid(format!(
                 "store is open for reading only, can't change {key}"
             ))),
             Kind::Other => Ok(None),
@@ -353,9 +383,9 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
     }
 }
 
-fn local_backend(folder: &Path) -> Result<Arc<dyn ObjectStore>, Error> {
+fn local_files(folder: &Path) -> Result<LocalFileSystem, Error> {
     let failed = |e| backend_error("open folder", &folder.display().to_string(), &e);
-    Ok(Arc::new(LocalFileSystem::new_with_prefix(folder).map_err(failed)?))
+    LocalFileSystem::new_with_prefix(folder).map_err(failed)
 }
 
 fn parse_key(key: &str) -> Result<ObjectPath, Error> {
