@@ -109,8 +109,8 @@ pub(crate) struct Decompressor {
     zstd: Option<DCtx<'static>>,
 }
 
-/// Larger values are decompressed in steps of about this size, so that what reads them finds each step in the processor's cache.
-const STEP_BYTES: usize = 128 << 10;
+/// Larger values are decompressed or checked in steps of about this size, so that what reads them finds each step in the processor's cache.
+pub(crate) const STEP_BYTES: usize = 128 << 10;
 
 /// Largest window of a Zstandard frame, as a power of two: more than a page may have.
 const MAX_WINDOW_LOG: u32 = 31;

@@ -42,7 +42,7 @@ pub enum Error {
         reason: String,
     },
 
-/// A predicate doesn't fit the columns that it names.
+    /// A predicate doesn't fit the columns that it names.
     #[error("predicate: {0}")]
     Predicate(String),
 

@@ -6,12 +6,14 @@
 //! | A2 | integers | `delta.rs` |
 //! | A3 | presence | `presence.rs` |
 //! | A4 | byte strings | `plain.rs` |
+//! | A5 | rows of three columns, in batches | `read.rs` |
 
 mod apache;
 mod delta;
 mod page;
 mod plain;
 mod presence;
+mod read;
 
 use crate::{Effort, Report};
 
@@ -19,11 +21,12 @@ use crate::{Effort, Report};
 type Workload = fn(Effort, &mut Report);
 
 /// Every workload.
-const WORKLOADS: [(&str, Workload); 4] = [
+const WORKLOADS: [(&str, Workload); 5] = [
     ("A1", page::run),
     ("A2", delta::run),
     ("A3", presence::run),
     ("A4", plain::run),
+    ("A5", read::run),
 ];
 
 /// Names of the workloads, in order.

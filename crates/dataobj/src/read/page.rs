@@ -2,7 +2,7 @@
 // hot path: no locks, no logging, no allocation per row, none per page in steady state.
 
 use super::section::{ColumnMeta, Encoding, PageMeta};
-use crate::compression::{self, Compression, Decompressor};
+use crate::compression::{self, Compression, Decompressor, STEP_BYTES};
 use crate::encoding::bitmap;
 use crate::error::Damage;
 use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
@@ -45,17 +45,26 @@ impl Scratch {
     }
 }
 
-/// A page whose checksum and presence have been checked. The number of values agrees with the presence, and is at most that of their
-/// raw bytes.
+/// A page whose presence has been decoded. The number of values agrees with the presence, and is at most that of their raw bytes.
+/// Values come out of it only if the page's checksum is right.
 pub(super) struct OpenPage<'a> {
     pub(super) presence: Presence,
     pub(super) compression: Compression,
     /// The values as they are stored.
     pub(super) stored: &'a [u8],
+    checksum: Checksum,
     /// Size of the values uncompressed.
     pub(super) raw_bytes: usize,
     pub(super) rows: usize,
     pub(super) values: usize,
+}
+
+/// What is known of a page's checksum.
+enum Checksum {
+    /// It is right.
+    Checked,
+    /// That of the bytes before the values is `before`; the values are checked while they are read for the first time.
+    Pending { before: u32, expected: u32 },
 }
 
 /// Which rows of a page have a value.
@@ -100,7 +109,26 @@ pub(super) fn open<'a>(
     pool: &BufferPool,
 ) -> Result<OpenPage<'a>, Damage> {
     check_codec(column, page, codec)?;
-    check_bytes(page, bytes)?;
+    check_sizes(page, bytes)?;
+    if column.compression == Compression::None {
+        // Whatever is wrong with damaged bytes, the first thing to say is that they are damaged.
+        let checked = |damage| check_crc(crc32c::crc32c(bytes), page.crc).err().unwrap_or(damage);
+        return open_unchecked(column, page, bytes, pool).map_err(checked);
+    }
+    check_crc(crc32c::crc32c(bytes), page.crc)?;
+    let page = open_unchecked(column, page, bytes, pool)?;
+    Ok(OpenPage {
+        checksum: Checksum::Checked,
+        ..page
+    })
+}
+
+fn open_unchecked<'a>(
+    column: &ColumnMeta,
+    page: &PageMeta,
+    bytes: &'a [u8],
+    pool: &BufferPool,
+) -> Result<OpenPage<'a>, Damage> {
     let (length, prefix) =
         read_uvarint(bytes).ok_or_else(|| Damage::new("length of presence is cut short or too long"))?;
     let presence_bytes = usize::try_from(length).ok();
@@ -132,6 +160,10 @@ pub(super) fn open<'a>(
         presence: decode_presence(presence, page, pool)?,
         compression: column.compression,
         stored,
+        checksum: Checksum::Pending {
+            before: crc32c::crc32c(&bytes[..bytes.len() - stored.len()]),
+            expected: page.crc,
+        },
         raw_bytes,
         rows: page.rows as usize,
         values: page.values as usize,
@@ -144,14 +176,24 @@ impl<'a> OpenPage<'a> {
         self.raw_in_steps(decompressor, pool, |_| ())
     }
 
-    /// The values uncompressed. If they have to be decompressed, `read` gets what there is so far, step by step, while it is
-    /// in the processor's cache; otherwise nothing.
+    /// The values uncompressed. `read` gets what there is so far, step by step, while it is in the processor's cache. That may be
+    /// before the checksum is known to be wrong.
     pub(super) fn raw_in_steps(
         &self,
         decompressor: &mut Decompressor,
         pool: &BufferPool,
-        read: impl FnMut(&[u8]),
+        mut read: impl FnMut(&[u8]),
     ) -> Result<RawValues<'a>, Damage> {
+        if let Checksum::Pending { before, expected } = self.checksum {
+            let mut crc = before;
+            let mut done = 0;
+            for step in self.stored.chunks(STEP_BYTES) {
+                crc = crc32c::crc32c_append(crc, step);
+                done += step.len();
+                read(&self.stored[..done]);
+            }
+            check_crc(crc, expected)?;
+        }
         if self.compression == Compression::None {
             return Ok(RawValues::Stored(self.stored));
         }
@@ -178,19 +220,12 @@ fn check_codec(column: &ColumnMeta, page: &PageMeta, codec: (Physical, Encoding)
     )))
 }
 
-fn check_bytes(page: &PageMeta, bytes: &[u8]) -> Result<(), Damage> {
+fn check_sizes(page: &PageMeta, bytes: &[u8]) -> Result<(), Damage> {
     let stored = page.range.end.saturating_sub(page.range.start);
     if bytes.len() as u64 != stored {
         return Err(Damage::new(format!(
             "page of {} bytes where its entry says {stored}",
             bytes.len()
-        )));
-    }
-    let crc = crc32c::crc32c(bytes);
-    if crc != page.crc {
-        return Err(Damage::new(format!(
-            "page checksum is {crc:08x}, its entry says {:08x}",
-            page.crc
         )));
     }
     if page.rows > MAX_PAGE_ROWS || page.raw_bytes > MAX_PAGE_BYTES {
@@ -200,6 +235,15 @@ fn check_bytes(page: &PageMeta, bytes: &[u8]) -> Result<(), Damage> {
         )));
     }
     Ok(())
+}
+
+fn check_crc(found: u32, expected: u32) -> Result<(), Damage> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Damage::new(format!(
+        "page checksum is {found:08x}, its entry says {expected:08x}"
+    )))
 }
 
 fn decode_presence(bytes: &[u8], page: &PageMeta, pool: &BufferPool) -> Result<Presence, Damage> {
