@@ -9,14 +9,14 @@ use timberline_dataobj::*;
 
 /// Logical name, tag if there is one, and the values of the first rows.
 #[derive(Clone, Copy)]
-enum Values<'a> {
+enum Cells<'a> {
     Integers(&'a str, &'a [Option<i64>]),
     Strings(&'a str, &'a str, &'a [Option<&'a [u8]>]),
 }
 
-use Values::{Integers, Strings};
+use Cells::{Integers, Strings};
 
-fn write(kind: &SectionKind, columns: &[Values<'_>], page_rows: usize) -> Vec<u8> {
+fn write(kind: &SectionKind, columns: &[Cells<'_>], page_rows: usize) -> Vec<u8> {
     let options = WriterOptions {
         page_rows,
         ..WriterOptions::default()
@@ -132,7 +132,7 @@ const ONE: Option<i64> = Some(1);
 const TWO: Option<i64> = Some(2);
 
 /// What the reader says of a section with these columns, in one page or in many; of damage without its place.
-fn check(kind: &SectionKind, columns: &[Values<'_>], want: &str) {
+fn check(kind: &SectionKind, columns: &[Cells<'_>], want: &str) {
     for page_rows in [0, 1] {
         let rows = read(&write(kind, columns, page_rows));
         let damage = rows.strip_prefix("corrupt: section 0, offset ");
@@ -143,7 +143,7 @@ fn check(kind: &SectionKind, columns: &[Values<'_>], want: &str) {
 
 #[test]
 fn streams() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::Streams, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::Streams, columns, want);
     let id = Integers("stream_id", &[ONE, TWO]);
     let min = Integers("min_timestamp", &[ONE, ONE]);
     let max = Integers("max_timestamp", &[ONE, TWO]);
@@ -180,7 +180,7 @@ fn streams() {
 
 #[test]
 fn logs() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::Logs, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::Logs, columns, want);
     let id = Integers("stream_id", &[ONE, TWO]);
     let time = Integers("timestamp", &[TWO, ONE]);
     let unknown = Integers("hologram", &[None, None, ONE]);
@@ -207,7 +207,7 @@ fn logs() {
 
 #[test]
 fn pointers() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::Pointers, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::Pointers, columns, want);
     let path = Strings("path", "path", &[A, B]);
     let section = Integers("section", &[ONE, TWO]);
     let kind = |values| Integers("pointer_kind", values);
@@ -248,7 +248,7 @@ fn pointers() {
 
 #[test]
 fn index_pointers() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::IndexPointers, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::IndexPointers, columns, want);
     // Without tags, as nobody writes them, but what a column is its logical name says.
     let path = Strings("path", "", &[A, B]);
     let min = Integers("min_timestamp", &[ONE, ONE]);
@@ -270,7 +270,7 @@ fn index_pointers() {
 
 #[test]
 fn postings() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::Postings, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::Postings, columns, want);
     let kind = |values| Integers("kind", values);
     let kinds = kind(&[Some(0), ONE]);
     let path = Strings("object_path", "", &[A, A]);
@@ -297,7 +297,7 @@ fn postings() {
 
 #[test]
 fn stats() {
-    let check = |columns: &[Values<'_>], want| check(&SectionKind::Stats, columns, want);
+    let check = |columns: &[Cells<'_>], want| check(&SectionKind::Stats, columns, want);
     let path = Strings("object_path", "", &[A, B]);
     let section = Integers("section_index", &[ONE, TWO]);
     let schema = Strings("sort_schema", "", &[Some(b"label:z,label:b"), Some(b"label:z,label:b")]);
