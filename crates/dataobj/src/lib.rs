@@ -71,7 +71,8 @@ pub use read::{
     decode_int64_rows, scatter,
 };
 pub use scan::{
-    Batch, ColumnName, PageCount, Predicate, ReadRanges, RowRanges, Scan, ScanCounters, ScanOptions, Step, Test, Values,
+    Batch, ColumnName, ColumnValues, PageCount, Predicate, ReadRanges, RowRanges, Scan, ScanCounters, ScanOptions,
+    Step, Test,
 };
 pub use schema::{LOKI_NAMESPACE, SectionKind, column};
 pub use sections::{

@@ -236,7 +236,7 @@ fn scanned(scan: &mut Scan<'_>, mut object: Bytes, batch_rows: usize) -> Rows {
         assert!(!batch.is_empty() && batch.len() <= batch_rows);
         assert!(batch.columns.iter().all(|values| values.len() == batch.len()));
         for (i, row) in batch.rows.ranges().iter().cloned().flatten().enumerate() {
-            let cell = |values: &Values| match (values.int64(i), values.bytes(i)) {
+            let cell = |values: &ColumnValues| match (values.int64(i), values.bytes(i)) {
                 (Some(value), _) => Cell::Int64(value),
                 (_, Some(value)) => Cell::Binary(value.to_vec()),
                 _ => Cell::Null,

@@ -27,6 +27,19 @@ impl Default for CoalesceOptions {
     }
 }
 
+impl CoalesceOptions {
+    /// For objects in memory, where a request costs nothing: only what touches is joined and nothing is cut, so that every range is
+    /// a slice of one body and none has to be put together.
+    pub const fn in_memory() -> CoalesceOptions {
+        CoalesceOptions {
+            max_gap_bytes: 0,
+            max_fetch_bytes: u64::MAX,
+            min_fetch_bytes: u64::MAX,
+            parallelism: 1,
+        }
+    }
+}
+
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
@@ -194,6 +207,14 @@ mod tests {
                 (200..260, vec![2])
             ]
         );
+    }
+
+    #[test]
+    fn in_memory_every_range_lies_in_one_body() {
+        let ranges = [0..3 << 30, 5..7, 3 << 30..4 << 30, (4 << 30) + 1..5 << 30];
+        let fetches = coalesce(&ranges, &CoalesceOptions::in_memory());
+        let got: Vec<_> = fetches.into_iter().map(|fetch| (fetch.range, fetch.parts)).collect();
+        assert_eq!(got, [(0..4 << 30, vec![0, 1, 2]), ((4 << 30) + 1..5 << 30, vec![3])]);
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use super::column::{Decoded, Segment};
 use super::counters::ScanCounters;
 use super::plan::Plan;
 use super::rows::{RowCursor, RowRanges};
-use super::values::Values;
+use super::values::ColumnValues;
 use crate::error::Error;
 use crate::read::Scratch;
 
@@ -15,7 +15,7 @@ pub struct Batch {
     /// Where they stand in the section.
     pub rows: RowRanges,
     /// Their values, by the columns of the projection. A column may be without values in one batch and have some in the next.
-    pub columns: Vec<Values>,
+    pub columns: Vec<ColumnValues>,
 }
 
 impl Batch {
@@ -94,7 +94,7 @@ impl Emitter {
                     open.positions.take_into(count, u64::MAX, &mut self.positions);
                     decoded.values.pick(&self.positions)
                 }
-                None => Values::Null(count as usize),
+                None => ColumnValues::Null(count as usize),
             });
         }
         counters.rows_kept += count;

@@ -2,7 +2,7 @@
 
 use super::counters::ScanCounters;
 use super::rows::RowRanges;
-use super::values::{Values, decode_page, decode_page_rows};
+use super::values::{ColumnValues, decode_page, decode_page_rows};
 use crate::error::Error;
 use crate::read::{ColumnMeta, PageMeta, Scratch};
 use arrow_buffer::Buffer;
@@ -47,7 +47,7 @@ struct HeldPage {
 #[derive(Clone, Debug)]
 pub(super) struct Decoded {
     pub(super) rows: RowRanges,
-    pub(super) values: Values,
+    pub(super) values: ColumnValues,
 }
 
 impl<'a> ScanColumn<'a> {

@@ -3,7 +3,7 @@
 
 use super::matcher::{BinaryMatcher, Int64Matcher, Matcher, ValueMatcher};
 use super::rows::RowRanges;
-use super::values::Values;
+use super::values::ColumnValues;
 use arrow_array::{Array, BinaryViewArray, Int64Array};
 use memchr::memmem::Finder;
 use std::ops::Range;
@@ -15,15 +15,15 @@ const MIN_BUFFER_SEARCH_ROWS: usize = 16;
 const MAX_INLINE_BYTES: u32 = 12;
 
 /// The positions, among those given, whose value passes. All lie within the array.
-pub(super) fn evaluate(matcher: &Matcher, values: &Values, positions: &RowRanges) -> RowRanges {
+pub(super) fn evaluate(matcher: &Matcher, values: &ColumnValues, positions: &RowRanges) -> RowRanges {
     let mut passed = RowRanges::default();
     for range in positions.ranges() {
         let range = range.start as usize..range.end as usize;
         match (&matcher.values, values) {
-            (ValueMatcher::Int64(int64), Values::Int64(array)) => {
+            (ValueMatcher::Int64(int64), ColumnValues::Int64(array)) => {
                 evaluate_int64(int64, matcher.matches_null, array, range, &mut passed);
             }
-            (ValueMatcher::Binary(binary), Values::Binary(array)) => {
+            (ValueMatcher::Binary(binary), ColumnValues::Binary(array)) => {
                 evaluate_binary(binary, matcher.matches_null, array, range, &mut passed);
             }
             (ValueMatcher::Constant(answer), values) => {

@@ -33,7 +33,7 @@ pub use counters::{PageCount, ScanCounters};
 pub use predicate::{ColumnName, Predicate, Test};
 pub use read::ReadRanges;
 pub use rows::RowRanges;
-pub use values::Values;
+pub use values::ColumnValues;
 
 use crate::error::{Damage, Error};
 use crate::pool::BufferPool;
@@ -100,7 +100,8 @@ pub enum Step {
 /// # let meta = SectionMeta::parse(section, &object[region])?;
 /// // The times of the lines of stream 1 that hold "GET".
 /// let predicate = Predicate::equal(column::STREAM_ID, 1).and(Predicate::contains(column::MESSAGE, "GET"));
-/// let mut scan = Scan::new(&meta, &predicate, &[column::TIMESTAMP.into()], ScanOptions::default())?;
+/// let options = ScanOptions { coalesce: CoalesceOptions::in_memory(), ..ScanOptions::default() };
+/// let mut scan = Scan::new(&meta, &predicate, &[column::TIMESTAMP.into()], options)?;
 /// let mut object = object.as_slice();
 /// let mut times = Vec::new();
 /// while let Some(batch) = scan.next_batch(&mut object)? {

@@ -40,8 +40,8 @@ impl From<(&str, &str)> for ColumnName {
 ///
 /// Every row either meets it or doesn't; there is no third answer. What is absent (null) counts like this:
 ///
-/// * Null comes before everything else and equals nothing, except that among byte strings **null equals the empty one**. So
-///   a null meets `< 5` and `< "a"` and `= ""`, and neither `= 0` nor `>= ""`'s contrary `< ""`.
+/// * Null comes before everything else and equals nothing, except that beside byte strings **null is the empty one**. So a null
+///   meets `< 5`, `< "a"`, `>= ""` and `= ""`, but neither `>= i64::MIN` nor `= 0` nor `< ""`.
 /// * A prefix, a substring and a regular expression see the empty byte string in place of null.
 /// * **A set never holds null**, not even if it holds the empty byte string.
 /// * A column that the section lacks, and the rows behind the end of a column that ends early, are null.

@@ -73,6 +73,15 @@ impl RowRanges {
         touching.get(..count).unwrap_or_default()
     }
 
+    /// From the first to behind the last.
+    fn span(&self) -> Range<u64> {
+        match self.0.as_slice() {
+            [] => 0..0,
+            [first, .., last] => first.start..last.end,
+            [only] => only.clone(),
+        }
+    }
+
     /// True if a row of `range` is among them.
     pub(crate) fn overlap(&self, range: &Range<u64>) -> bool {
         !range.is_empty() && !self.touching(range).is_empty()
@@ -93,10 +102,11 @@ impl RowRanges {
         self.0.get(next).map(|range| range.start.max(row))
     }
 
-    /// Rows in both.
+    /// Rows in both. Costs little if one of them is a small part of the other.
     pub(crate) fn intersect(&self, other: &RowRanges) -> RowRanges {
         let mut both = RowRanges::default();
-        let (mut left, mut right) = (self.0.as_slice(), other.0.as_slice());
+        let mut left = self.touching(&other.span());
+        let mut right = other.touching(&self.span());
         while let ([a, ..], [b, ..]) = (left, right) {
             let start = a.start.max(b.start);
             let end = a.end.min(b.end);
@@ -137,7 +147,7 @@ impl RowRanges {
     /// Rows of this set that are not in the other.
     pub(crate) fn subtract(&self, other: &RowRanges) -> RowRanges {
         let mut left = RowRanges::default();
-        let mut removed = other.0.as_slice();
+        let mut removed = other.touching(&self.span());
         for own in &self.0 {
             let mut start = own.start;
             while let [hole, rest @ ..] = removed

@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer};
 
 /// Values of some rows of a column.
 #[derive(Clone, Debug)]
-pub enum Values {
+pub enum ColumnValues {
     /// Integers.
     Int64(Int64Array),
     /// Byte strings, not copied out of their page.
@@ -23,13 +23,13 @@ pub enum Values {
     Null(usize),
 }
 
-impl Values {
+impl ColumnValues {
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Values::Int64(array) => array.len(),
-            Values::Binary(array) => array.len(),
-            Values::Null(rows) => *rows,
+            ColumnValues::Int64(array) => array.len(),
+            ColumnValues::Binary(array) => array.len(),
+            ColumnValues::Null(rows) => *rows,
         }
     }
 
@@ -41,9 +41,9 @@ impl Values {
     /// True if row `i` has no value. Panics if there is no row `i`, as arrays do.
     pub fn is_null(&self, i: usize) -> bool {
         match self {
-            Values::Int64(array) => array.is_null(i),
-            Values::Binary(array) => array.is_null(i),
-            Values::Null(rows) => {
+            ColumnValues::Int64(array) => array.is_null(i),
+            ColumnValues::Binary(array) => array.is_null(i),
+            ColumnValues::Null(rows) => {
                 assert!(i < *rows, "row {i} of {rows}");
                 true
             }
@@ -53,7 +53,7 @@ impl Values {
     /// The integer of row `i`; `None` for null and for byte strings. Panics if there is no row `i`, as arrays do.
     pub fn int64(&self, i: usize) -> Option<i64> {
         match self {
-            Values::Int64(array) if array.is_valid(i) => Some(array.value(i)),
+            ColumnValues::Int64(array) if array.is_valid(i) => Some(array.value(i)),
             _ => None,
         }
     }
@@ -61,36 +61,36 @@ impl Values {
     /// The byte string of row `i`; `None` for null and for integers. Panics if there is no row `i`, as arrays do.
     pub fn bytes(&self, i: usize) -> Option<&[u8]> {
         match self {
-            Values::Binary(array) if array.is_valid(i) => Some(array.value(i)),
+            ColumnValues::Binary(array) if array.is_valid(i) => Some(array.value(i)),
             _ => None,
         }
     }
 
     /// The values at these positions, which lie within. One stretch is not copied, and byte strings never are.
-    pub(super) fn pick(&self, positions: &RowRanges) -> Values {
+    pub(super) fn pick(&self, positions: &RowRanges) -> ColumnValues {
         if let [range] = positions.ranges() {
             let (start, length) = (range.start as usize, (range.end - range.start) as usize);
             return match self {
-                Values::Int64(array) => Values::Int64(array.slice(start, length)),
-                Values::Binary(array) => Values::Binary(array.slice(start, length)),
-                Values::Null(_) => Values::Null(length),
+                ColumnValues::Int64(array) => ColumnValues::Int64(array.slice(start, length)),
+                ColumnValues::Binary(array) => ColumnValues::Binary(array.slice(start, length)),
+                ColumnValues::Null(_) => ColumnValues::Null(length),
             };
         }
         match self {
-            Values::Int64(array) => {
+            ColumnValues::Int64(array) => {
                 let values = pick_items(array.values(), positions);
-                Values::Int64(Int64Array::new(values.into(), pick_nulls(array.nulls(), positions)))
+                ColumnValues::Int64(Int64Array::new(values.into(), pick_nulls(array.nulls(), positions)))
             }
-            Values::Binary(array) => {
+            ColumnValues::Binary(array) => {
                 let (views, buffers, nulls) = array.clone().into_parts();
                 let views = pick_items(&views, positions);
-                Values::Binary(BinaryViewArray::new(
+                ColumnValues::Binary(BinaryViewArray::new(
                     views.into(),
                     buffers,
                     pick_nulls(nulls.as_ref(), positions),
                 ))
             }
-            Values::Null(_) => Values::Null(positions.count() as usize),
+            ColumnValues::Null(_) => ColumnValues::Null(positions.count() as usize),
         }
     }
 }
@@ -121,10 +121,10 @@ pub(super) fn decode_page(
     page: &PageMeta,
     bytes: &Buffer,
     scratch: &mut Scratch,
-) -> Result<Values, Error> {
+) -> Result<ColumnValues, Error> {
     match column.physical {
-        Physical::Int64 => decode_int64(column, page, bytes, scratch).map(Values::Int64),
-        _ => decode_binary_view(column, page, bytes, scratch).map(Values::Binary),
+        Physical::Int64 => decode_int64(column, page, bytes, scratch).map(ColumnValues::Int64),
+        _ => decode_binary_view(column, page, bytes, scratch).map(ColumnValues::Binary),
     }
 }
 
@@ -136,10 +136,10 @@ pub(super) fn decode_page_rows(
     bytes: &Buffer,
     rows: &[u32],
     scratch: &mut Scratch,
-) -> Result<Values, Error> {
+) -> Result<ColumnValues, Error> {
     match column.physical {
-        Physical::Int64 => decode_int64_rows(column, page, bytes, rows, scratch).map(Values::Int64),
-        _ => decode_binary_rows(column, page, bytes, rows, scratch).map(|array| Values::Binary(views_of(&array))),
+        Physical::Int64 => decode_int64_rows(column, page, bytes, rows, scratch).map(ColumnValues::Int64),
+        _ => decode_binary_rows(column, page, bytes, rows, scratch).map(|array| ColumnValues::Binary(views_of(&array))),
     }
 }
 
