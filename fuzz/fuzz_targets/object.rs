@@ -10,6 +10,7 @@ fuzz_target!(|object: &[u8]| {
     let Ok(Parsed::Complete(layout)) = parsed else { return };
     let slice = |range: &std::ops::Range<u64>| object.get(range.start as usize..range.end as usize);
     let mut scratch = Scratch::new();
+    let mut is_small = true;
     for section in layout.sections() {
         let Some(region) = slice(&section.metadata) else {
             continue;
@@ -18,6 +19,7 @@ fuzz_target!(|object: &[u8]| {
             SectionMeta::parse(section, region)
         });
         let Ok(meta) = meta else { continue };
+        is_small &= page::is_small(&meta);
         for column in &meta.columns {
             for page in &column.pages {
                 let Some(bytes) = slice(&page.range) else { continue };
@@ -33,5 +35,9 @@ fuzz_target!(|object: &[u8]| {
                 });
             }
         }
+    }
+    if is_small {
+        let report = verify(object);
+        assert!(report.errors + report.notes >= report.findings.len() as u64);
     }
 });

@@ -41,6 +41,19 @@ fn large_page() -> Vec<u8> {
 fn seed(object: &[u8], save: impl Fn(&str, &[u8])) {
     if object.len() <= MAX_OBJECT_BYTES {
         save("object", object);
+        save("sections", object);
+        for variant in 0..12 {
+            save(
+                "scan",
+                &[
+                    &[
+                        3, variant, 0, variant, 2, b'a', b'0', 0, 0, 1, variant, 1, b'e', 0, 0, 0,
+                    ],
+                    object,
+                ]
+                .concat(),
+            );
+        }
     }
     let Ok(Parsed::Complete(layout)) = ObjectLayout::parse(object) else {
         panic!("not an object")

@@ -1,6 +1,6 @@
 //! Pages of any bytes with a valid checksum, so that what lies behind the checksum is reached.
 
-use timberline_dataobj::{ColumnMeta, Compression, Encoding, PageMeta, Physical};
+use timberline_dataobj::{ColumnMeta, Compression, Encoding, PageMeta, Physical, SectionMeta};
 
 /// Most rows that a target gives to a page: enough for all paths, few enough to be fast.
 pub const MAX_ROWS: u64 = 1 << 14;
@@ -83,4 +83,20 @@ pub fn input(column: &ColumnMeta, page: &PageMeta, bytes: &[u8]) -> Vec<u8> {
     input.extend_from_slice(&0xaaaa_u16.to_le_bytes());
     input.extend_from_slice(bytes);
     input
+}
+
+/// True if a section is small enough for a fuzz target, whatever it claims.
+pub fn is_small(meta: &SectionMeta) -> bool {
+    let pages = || meta.columns.iter().flat_map(|column| &column.pages);
+    let sum = |of: fn(&PageMeta) -> u64| pages().map(of).fold(0u64, u64::saturating_add);
+    sum(|page| page.rows) <= 4 * MAX_ROWS && sum(|page| page.raw_bytes) <= 2 * MAX_RAW_BYTES
+}
+
+/// Makes all checksums those of the bytes that are there, so that changed pages are read on.
+pub fn forge_checksums(meta: &mut SectionMeta, object: &[u8]) {
+    for page in meta.columns.iter_mut().flat_map(|column| &mut column.pages) {
+        if let Some(bytes) = object.get(page.range.start as usize..page.range.end as usize) {
+            page.crc = crc32c::crc32c(bytes);
+        }
+    }
 }

@@ -4,19 +4,9 @@ use super::cells::{Cell, Cells, Decoded};
 use super::section::place;
 use super::streams::Tenants;
 use super::{Check, Tally, Verifier, order};
+use crate::index::BloomFilter;
 use crate::schema::{SectionKind, column};
-
-/// Rows of `pointers`: streams, and columns.
-const POINTER_OF_STREAM: i64 = 1;
-const POINTER_OF_COLUMN: i64 = 2;
-/// Rows of `postings`: blooms, and label values.
-const POSTING_OF_BLOOM: i64 = 0;
-const POSTING_OF_LABEL: i64 = 1;
-
-/// Bytes of a bloom filter before its words.
-const BLOOM_HEADER_BYTES: usize = 24;
-/// Most hash functions of a bloom filter; more would take for ever.
-const MAX_BLOOM_HASHES: u64 = 64;
+use crate::write::{KIND_BLOOM, KIND_COLUMN, KIND_LABEL, KIND_STREAM};
 
 /// Checks the rows of a section of an index object.
 pub(super) fn check(verifier: &mut Verifier<'_>, tenants: &Tenants<'_>, decoded: &Decoded<'_>) {
@@ -25,19 +15,19 @@ pub(super) fn check(verifier: &mut Verifier<'_>, tenants: &Tenants<'_>, decoded:
     match decoded.section.kind {
         SectionKind::Pointers => check_pointers(verifier, tenants, decoded),
         SectionKind::Postings => {
-            check_values(verifier, decoded, "kind", |cell| match cell {
-                Cell::Int64(POSTING_OF_BLOOM | POSTING_OF_LABEL) | Cell::Null => None,
+            check_values(verifier, decoded, column::KIND, |cell| match cell {
+                Cell::Int64(KIND_BLOOM | KIND_LABEL) | Cell::Null => None,
                 other => Some(format!("kind {:?}", other.int64())),
             });
-            check_values(verifier, decoded, "bloom_filter", bloom_problem);
-            check_values(verifier, decoded, "stream_id_bitmap", |cell| {
+            check_values(verifier, decoded, column::BLOOM_FILTER, bloom_problem);
+            check_values(verifier, decoded, column::STREAM_ID_BITMAP, |cell| {
                 let is_trimmed = cell.bytes().last() != Some(&0);
                 (!is_trimmed).then(|| "a bitmap ends with a zero byte".to_owned())
             });
         }
         _ => {}
     }
-    for name in ["section", "section_index"] {
+    for name in [column::SECTION, column::SECTION_INDEX] {
         check_values(verifier, decoded, name, |cell| {
             let is_negative = cell.int64().is_some_and(|ordinal| ordinal < 0);
             is_negative.then(|| format!("section {:?}", cell.int64()))
@@ -91,7 +81,7 @@ fn check_times(verifier: &mut Verifier<'_>, decoded: &Decoded<'_>) {
 }
 
 fn check_pointers(verifier: &mut Verifier<'_>, tenants: &Tenants<'_>, decoded: &Decoded<'_>) {
-    let Some(mut kinds) = decoded.cells("pointer_kind") else {
+    let Some(mut kinds) = decoded.cells(column::POINTER_KIND) else {
         return;
     };
     let mut numbers = decoded.cells(column::STREAM_ID);
@@ -101,36 +91,25 @@ fn check_pointers(verifier: &mut Verifier<'_>, tenants: &Tenants<'_>, decoded: &
     for row in 0..decoded.meta.rows {
         let (kind, number) = (kinds.next_cell().int64(), next(&mut numbers));
         match (kind, number) {
-            (Some(POINTER_OF_STREAM), Some(number)) => {
+            (Some(KIND_STREAM), Some(number)) => {
                 if tenant.is_some_and(|tenant| tenant.stream(number).is_none()) {
                     unknown.add(row, || format!("stream {number} is not in the streams section"));
                 }
             }
-            (Some(POINTER_OF_STREAM), None) if numbers.is_some() => {
+            (Some(KIND_STREAM), None) if numbers.is_some() => {
                 wrong.add(row, || "a pointer to a stream without its number".to_owned());
             }
-            (Some(POINTER_OF_STREAM | POINTER_OF_COLUMN) | None, _) => {}
+            (Some(KIND_STREAM | KIND_COLUMN) | None, _) => {}
             (Some(other), _) => wrong.add(row, || format!("pointer_kind {other}")),
         }
     }
     let at = || place(decoded.section, decoded.section.data.start);
     wrong.report(verifier, Check::Value, at());
     unknown.report(verifier, Check::StreamReference, at());
-    check_values(verifier, decoded, "values_bloom_filter", bloom_problem);
+    check_values(verifier, decoded, column::VALUES_BLOOM_FILTER, bloom_problem);
 }
 
 fn bloom_problem(cell: Cell<'_>) -> Option<String> {
     let Cell::Binary(bytes) = cell else { return None };
-    let word = |at: usize| {
-        bytes
-            .get(at..at + 8)
-            .and_then(|word| Some(u64::from_be_bytes(word.try_into().ok()?)))
-    };
-    let (Some(bits), Some(hashes), Some(bits_again)) = (word(0), word(8), word(16)) else {
-        return Some(format!("a bloom filter of {} bytes", bytes.len()));
-    };
-    let words = ((bytes.len() - BLOOM_HEADER_BYTES) / 8) as u64;
-    let is_whole = bytes.len() % 8 == 0 && bits.div_ceil(64) == words;
-    let is_sane = bits >= 1 && bits == bits_again && (1..=MAX_BLOOM_HASHES).contains(&hashes);
-    (!is_whole || !is_sane).then(|| format!("a bloom filter of {bits} bits, {hashes} hashes and {words} words"))
+    Some(BloomFilter::parse(bytes).err()?.to_string())
 }
