@@ -1,10 +1,16 @@
-//! The data-object format: encodings, pages, columns, sections, reader and writer.
+//! Columnar files for logs on object storage: the data-object format of Grafana Loki, read and written.
 //!
-//! A data object is an immutable file of columnar sections, each owned by a tenant: its streams, and its log records. This
-//! crate turns rows into such a file and ranges of such a file into Arrow arrays; objects that are in memory whole it reads as
-//! rows too. It also makes what finds log objects: index objects ([`IndexBuilder`]) and tables of contents
-//! ([`TableOfContents`]). It does no I/O and knows nothing of where
-//! objects are kept; it never panics on bytes from outside, and what it allocates for them is bounded.
+//! Logs are written once, kept for months, and mostly never read; a question touches one column in ten and one line in a million.
+//! So they belong into cheap object storage, compressed by column, in files of which a reader can fetch just the parts
+//! it needs. A data object is such a file: immutable, cut into sections of a tenant's streams and log records, these into columns, and
+//! columns into pages with checksums and statistics.
+//!
+//! This crate turns rows into objects, and ranges of objects into Arrow arrays; Loki reads what it writes, and the other way round.
+//! [`Scan`] reads the rows of a section for which a predicate holds; objects that are in memory whole can be read as rows, too. What finds log
+//! objects is made here as well: index objects ([`IndexBuilder`]) and tables of contents ([`TableOfContents`]). The crate does no I/O
+//! and knows nothing of where objects are kept. It never panics on bytes from outside, and what it allocates for them is bounded;
+//! [`verify()`] tells whether an object keeps all that the format promises. `docs/format.md` has the layout with drawings,
+//! `docs/dataobj-format.md` is the full contract, whose chapters the documentation names.
 //!
 //! ```
 //! use timberline_dataobj::*;
@@ -33,6 +39,9 @@
 //! let page = &message.pages[0];
 //! let lines = decode_binary(message, page, range(&page.range), &mut Scratch::new())?;
 //! assert_eq!(lines.value(0), b"hi");
+//!
+//! // Nothing is wrong with it.
+//! assert!(verify(&object).findings.is_empty());
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -40,6 +49,9 @@ mod cardinality;
 mod compression;
 pub mod encoding;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod key;
 mod limits;
@@ -51,6 +63,7 @@ mod schema;
 mod sections;
 mod stats;
 mod varint;
+mod verify;
 mod write;
 
 pub use compression::Compression;
@@ -80,6 +93,7 @@ pub use sections::{
     StatsRecord, StreamRecord, StreamsReader, WholeObject,
 };
 pub use stats::{Physical, Stats, Value};
+pub use verify::{Check, Checked, Finding, Report, Severity, verify};
 pub use write::{
     ColumnId, ColumnPointer, ColumnSpec, FinishedSection, IndexPointerRow, IndexPointersWriter, LogRow, LogsWriter,
     ObjectWriter, PageCompressor, PageCut, PointerRow, PointerTarget, PointersWriter, PostingEntry, PostingRow,

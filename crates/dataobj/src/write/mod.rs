@@ -24,6 +24,7 @@ pub use streams::{StreamRow, StreamsWriter, shard_bucket};
 
 pub(crate) use pointers::{KIND_COLUMN, KIND_STREAM};
 pub(crate) use postings::{KIND_BLOOM, KIND_LABEL};
+pub(crate) use section::COLUMNAR_VERSION;
 
 /// How sections are written.
 #[derive(Clone, Debug, PartialEq, Eq)]

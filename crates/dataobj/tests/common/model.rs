@@ -54,35 +54,48 @@ pub(crate) fn sort_records(records: &mut [Record], sort: &SortOrder) {
 
 /// One tenant: its streams section, and one logs section of the sorted records.
 pub(crate) fn write_object(labels: &Labels, records: &[Record], sort: &SortOrder, options: &WriterOptions) -> Vec<u8> {
+    write_sections(labels, &[records], sort, options)
+}
+
+/// One tenant: its streams section, and its sorted records in any number of logs sections.
+pub(crate) fn write_sections(
+    labels: &Labels,
+    sections: &[&[Record]],
+    sort: &SortOrder,
+    options: &WriterOptions,
+) -> Vec<u8> {
     let mut streams = StreamsWriter::new("tenant", options);
-    for (i, labels) in labels.iter().enumerate() {
+    for (id, labels) in (1..).zip(labels) {
         let labels: Vec<(&str, &str)> = labels
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
+        let records = || sections.iter().copied().flatten().filter(|record| record.0 == id);
         let row = StreamRow {
-            id: i as i64 + 1,
-            min_timestamp_ns: -5,
-            max_timestamp_ns: 7,
-            rows: 9,
-            uncompressed_bytes: 11,
+            id,
+            min_timestamp_ns: records().map(|record| record.1).min().unwrap_or(0),
+            max_timestamp_ns: records().map(|record| record.1).max().unwrap_or(0),
+            rows: records().count() as i64,
+            uncompressed_bytes: records().map(|record| record.2.len() as i64).sum(),
             labels: &labels,
         };
         streams.append(&row).unwrap();
     }
-    let mut logs = LogsWriter::new("tenant", sort.clone(), options);
-    for (stream_id, timestamp_ns, line, metadata) in records {
-        let metadata: Vec<(&str, &[u8])> = metadata.iter().map(|(k, v)| (k.as_str(), v.as_slice())).collect();
-        let row = LogRow {
-            stream_id: *stream_id,
-            timestamp_ns: *timestamp_ns,
-            line,
-            metadata: &metadata,
-        };
-        logs.append(&row).unwrap();
-    }
     let mut object = ObjectWriter::new();
     object.push_section(streams.finish().unwrap());
-    object.push_section(logs.finish().unwrap());
+    for records in sections {
+        let mut logs = LogsWriter::new("tenant", sort.clone(), options);
+        for (stream_id, timestamp_ns, line, metadata) in *records {
+            let metadata: Vec<(&str, &[u8])> = metadata.iter().map(|(k, v)| (k.as_str(), v.as_slice())).collect();
+            let row = LogRow {
+                stream_id: *stream_id,
+                timestamp_ns: *timestamp_ns,
+                line,
+                metadata: &metadata,
+            };
+            logs.append(&row).unwrap();
+        }
+        object.push_section(logs.finish().unwrap());
+    }
     object.finish().unwrap()
 }

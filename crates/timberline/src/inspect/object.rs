@@ -10,7 +10,7 @@ pub(super) struct Object {
     pub(super) sections: Vec<Part>,
 }
 
-/// A section, with its columns where its kind is known.
+/// A section, with its columns if it is columnar.
 pub(super) struct Part {
     pub(super) section: Section,
     pub(super) meta: Option<SectionMeta>,
@@ -28,9 +28,13 @@ impl Object {
         };
         let mut sections = Vec::new();
         for section in layout.sections() {
-            let known = !matches!(section.kind, SectionKind::Unknown { .. });
             let region = slice(bytes, &section.metadata, section.index)?;
-            let meta = known.then(|| SectionMeta::parse(section, region)).transpose()?;
+            let meta = match SectionMeta::parse(section, region) {
+                Ok(meta) => Some(meta),
+                // Sections of other kinds need not be columnar.
+                Err(_) if matches!(section.kind, SectionKind::Unknown { .. }) => None,
+                Err(error) => return Err(error),
+            };
             sections.push(Part {
                 section: section.clone(),
                 meta,

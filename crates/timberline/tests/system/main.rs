@@ -12,6 +12,7 @@ mod decoder;
 mod edges;
 mod full_disk;
 mod group_commit;
+mod inspect;
 mod numbered;
 mod server;
 mod start;

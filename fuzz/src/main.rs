@@ -1,0 +1,99 @@
+//! Writes first inputs for the targets, taken from the objects that are given, into folders named after the targets.
+//! `cargo run --features seed --bin seed FOLDER OBJECT...`
+
+use std::path::Path;
+use timberline_dataobj::{Compression, ObjectLayout, Parsed, SectionMeta, fuzzing, object_key};
+use timberline_fuzz::{fast, naive, page};
+
+/// Larger objects make the fuzzer slow, and have little that smaller ones don't.
+const MAX_OBJECT_BYTES: usize = 8192;
+
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    let folder = arguments.next().expect("usage: seed FOLDER OBJECT...");
+    let save = |target: &str, input: &[u8]| {
+        let folder = Path::new(&folder).join(target);
+        std::fs::create_dir_all(&folder).expect("folder can be made");
+        std::fs::write(folder.join(object_key(input)), input).expect("input can be written");
+    };
+    save("page", &large_page());
+    for path in arguments {
+        let object = std::fs::read(path).expect("object can be read");
+        seed(&object, save);
+    }
+}
+
+/// Values of 200 KB, which are decompressed in steps, in a page of some hundred bytes.
+fn large_page() -> Vec<u8> {
+    let line = |row: usize| format!("GET /{} HTTP/1.1 {}", row % 7, "x".repeat(row % 90)).into_bytes();
+    let lines: Vec<Vec<u8>> = (0..3500).map(line).collect();
+    let raw = fast::encode_plain(&lines);
+    let presence = fast::encode_bitmap(&[(true, lines.len() as u64)]);
+    let values = fuzzing::compress(Compression::Zstd, &raw).expect("compression works");
+    let bytes = [vec![presence.len() as u8], presence.clone(), values].concat();
+    let case = [vec![3; 11], bytes.clone()].concat();
+    let page::Case { column, mut page, .. } = page::case(&case).expect("long enough");
+    (page.rows, page.values) = (lines.len() as u64, lines.len() as u64);
+    page.raw_bytes = (1 + presence.len() + raw.len()) as u64;
+    page::input(&column, &page, &bytes)
+}
+
+fn seed(object: &[u8], save: impl Fn(&str, &[u8])) {
+    if object.len() <= MAX_OBJECT_BYTES {
+        save("object", object);
+        save("sections", object);
+        for variant in 0..12 {
+            save(
+                "scan",
+                &[
+                    &[
+                        3, variant, 0, variant, 2, b'a', b'0', 0, 0, 1, variant, 1, b'e', 0, 0, 0,
+                    ],
+                    object,
+                ]
+                .concat(),
+            );
+        }
+    }
+    let Ok(Parsed::Complete(layout)) = ObjectLayout::parse(object) else {
+        panic!("not an object")
+    };
+    let slice = |range: &std::ops::Range<u64>| &object[range.start as usize..range.end as usize];
+    for section in layout.sections() {
+        let region = slice(&section.metadata);
+        save(
+            "section",
+            &[&[section.extension.len() as u8], section.extension.as_slice(), region].concat(),
+        );
+        let Ok(meta) = SectionMeta::parse(section, region) else {
+            continue;
+        };
+        for column in &meta.columns {
+            for page in &column.pages {
+                let bytes = slice(&page.range);
+                let input = page::input(column, page, bytes);
+                save("page", &input);
+                let mut values = bytes;
+                let Some(presence) = naive::take_varint(&mut values) else {
+                    continue;
+                };
+                let (presence, values) = values.split_at(presence as usize);
+                save(
+                    "encoding_bitmap",
+                    &[&(page.rows as u16).to_le_bytes(), presence].concat(),
+                );
+                save("encoding_delta", &[&[0, 20], values].concat());
+                let raw = (page.raw_bytes as usize + values.len() - bytes.len()) as u32;
+                save(
+                    "compression",
+                    &[&[(input[0] >> 1) * 2 % 3], &raw.to_le_bytes()[..3], values].concat(),
+                );
+                let raw = fuzzing::decompress(column.compression, values, raw as usize);
+                save(
+                    "encoding_plain",
+                    &[vec![page.values as u8, 20, 0], raw.unwrap_or_default()].concat(),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The stated bounds on memory (chapter "Limits" of `docs/format.md`), and an allocator that counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Bytes that one byte of object header or section metadata may cost: the smallest entry takes two bytes of a list and
+/// several hundred in memory.
+const PER_METADATA_BYTE: usize = 512;
+/// Bytes that one row of a page may cost: a view, its presence, its place while rows are selected; buffers are powers of two.
+const PER_ROW: usize = 48;
+/// Bytes that one raw byte of a page may cost: decompressed, and as values of its array.
+const PER_RAW_BYTE: usize = 4;
+/// Contexts, error messages, first sizes of buffers.
+const FIXED: usize = 256 << 10;
+
+/// Most bytes that are allocated at once for parsing metadata of that many bytes.
+pub fn of_metadata(bytes: usize) -> usize {
+    FIXED + PER_METADATA_BYTE * bytes
+}
+
+/// Most bytes that are allocated at once for decoding a page of which that much is claimed.
+pub fn of_page(rows: u64, raw_bytes: u64) -> usize {
+    FIXED + PER_ROW * rows as usize + PER_RAW_BYTE * raw_bytes as usize
+}
+
+/// Runs `f` and panics if it needs more than `most_bytes` at once.
+pub fn bounded<T>(most_bytes: usize, f: impl FnOnce() -> T) -> T {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let result = f();
+    let needed = PEAK.load(Relaxed).saturating_sub(before);
+    assert!(
+        needed <= most_bytes,
+        "{needed} bytes of memory needed, the bound is {most_bytes}"
+    );
+    result
+}
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn grow(bytes: usize) {
+    let now = NOW.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(now, Relaxed);
+}
+
+// SAFETY: everything is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: the caller's promises are those of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        grow(new_size);
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
