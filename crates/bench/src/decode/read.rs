@@ -21,13 +21,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let rounds = measure(effort, || {
             let options = ScanOptions {
                 batch_rows,
-                // The object is in memory: there are no requests to be saved.
-                coalesce: CoalesceOptions {
-                    max_gap_bytes: 0,
-                    max_fetch_bytes: u64::MAX,
-                    parallelism: 1,
-                    ..CoalesceOptions::default()
-                },
+                coalesce: CoalesceOptions::in_memory(),
                 pool: pool.clone(),
                 ..ScanOptions::default()
             };
