@@ -153,11 +153,21 @@ fn check_rows(object: &[u8], labels: &Labels, records: &[Record]) -> Result<(), 
     let meta = object.meta(streams).unwrap();
     let reader = StreamsReader::open(streams, &meta, object.data(streams).unwrap(), &mut scratch).unwrap();
     prop_assert_eq!(reader.rows().len(), labels.len());
-    for (stream, labels) in reader.rows().zip(labels) {
+    for ((id, stream), labels) in (1..).zip(reader.rows()).zip(labels) {
         let want: Vec<(&str, &str)> = labels.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         prop_assert_eq!(stream.labels().collect::<Vec<_>>(), want);
-        prop_assert_eq!((stream.min_timestamp_ns, stream.max_timestamp_ns), (-5, 7));
-        prop_assert_eq!((stream.rows, stream.uncompressed_bytes), (9, 11));
+        let mut times: Vec<i64> = records
+            .iter()
+            .filter(|record| record.0 == id)
+            .map(|record| record.1)
+            .collect();
+        times.sort_unstable();
+        let span = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
+        let (min_ns, max_ns) = (stream.min_timestamp_ns, stream.max_timestamp_ns);
+        prop_assert_eq!(
+            (stream.id, min_ns, max_ns, stream.rows),
+            (id, span.0, span.1, times.len() as i64)
+        );
     }
     let meta = object.meta(logs).unwrap();
     let reader = LogsReader::open(logs, &meta, object.data(logs).unwrap(), &mut scratch).unwrap();
