@@ -49,6 +49,7 @@ mod cardinality;
 mod compression;
 pub mod encoding;
 mod error;
+pub mod extension;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -144,7 +144,7 @@ fn write_tenant(
 ) -> Result<ObjectMeta, Error> {
     let mut streams = StreamsWriter::new(tenant.as_str(), options);
     let mut sections = Vec::new();
-    let mut logs = LogsWriter::new(tenant.as_str(), SortOrder::StreamAscending, options);
+    let mut logs = LogsWriter::new(tenant.as_str(), SortOrder::StreamAscending, options).with_extensions();
     let mut meta = ObjectMeta {
         key: key.to_owned(),
         min_ns: i64::MAX,

@@ -6,6 +6,7 @@ use crate::cardinality::Cardinality;
 use crate::compression::Compression;
 use crate::encoding::{bitmap, delta, plain};
 use crate::error::Error;
+use crate::extension::{ColumnObserver, PageRecord};
 use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
 use crate::proto::{ColumnPages, PageEntry};
 use crate::stats::{Physical, RangeBuilder, Stats};
@@ -91,6 +92,8 @@ pub(crate) struct ColumnWriter {
     pages: Vec<PageEntry>,
     data: Vec<u8>,
     cardinality: Option<Cardinality>,
+    /// Makes filters of pages as they close.
+    observer: Option<ColumnObserver>,
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +117,8 @@ pub(crate) struct FinishedColumn {
     /// Page offsets are relative to `data`.
     pub(crate) pages: ColumnPages,
     pub(crate) data: Vec<u8>,
+    /// What its observer made of its pages, if it had one.
+    pub(crate) filters: Option<Vec<PageRecord>>,
 }
 
 impl ColumnWriter {
@@ -130,12 +135,18 @@ impl ColumnWriter {
             pages: Vec::new(),
             data: Vec::new(),
             cardinality,
+            observer: None,
         }
     }
 
     /// Counts the distinct values of an earlier column too.
     pub(crate) fn count_values_of(&mut self, earlier: &ColumnWriter) {
         self.cardinality.clone_from(&earlier.cardinality);
+    }
+
+    /// From now on pages are shown to `observer` as they close.
+    pub(crate) fn observe(&mut self, observer: ColumnObserver) {
+        self.observer = Some(observer);
     }
 
     /// Rows so far, nulls included.
@@ -247,7 +258,7 @@ impl ColumnWriter {
         let stored = self.data.get(offset..).unwrap_or_default();
 
         let stats = open.range.take(self.spec.physical);
-        self.pages.push(PageEntry {
+        let entry = PageEntry {
             raw_bytes,
             stored_bytes: stored.len() as u64,
             crc: crc32c::crc32c(stored),
@@ -261,7 +272,11 @@ impl ColumnWriter {
             offset: offset as u64,
             length: stored.len() as u64,
             stats: self.spec.range.then(|| stats.encode()),
-        });
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.page_closed(self.pages.len(), &open.encoded, &entry);
+        }
+        self.pages.push(entry);
         self.page_stats.push(stats);
         self.raw_bytes += raw_bytes;
         self.values += open.values;
@@ -283,6 +298,7 @@ impl ColumnWriter {
             stats,
             pages: ColumnPages { pages: self.pages },
             data: self.data,
+            filters: self.observer.map(ColumnObserver::into_records),
         })
     }
 }

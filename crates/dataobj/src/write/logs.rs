@@ -7,6 +7,7 @@ use super::section::{ColumnId, FinishedSection, SectionWriter};
 use super::{PageCut, WriterOptions};
 use crate::compression::Compression;
 use crate::error::Error;
+use crate::extension::{ColumnObserver, VolumeBuilder};
 use crate::read::{Direction, OrderBy, SortInfo};
 use crate::schema::{SectionKind, column};
 use crate::stats::Physical;
@@ -63,6 +64,8 @@ pub struct LogsWriter {
     /// Positions in `keys` of the row before and of this one: records of one kind carry the same keys, so comparing with
     /// the row before saves most look-ups.
     last_keys: Vec<usize>,
+    /// Present if the section contributes to extension sections.
+    volume: Option<VolumeBuilder>,
 }
 
 #[derive(Debug)]
@@ -122,7 +125,18 @@ impl LogsWriter {
             metadata: HashMap::new(),
             keys: Vec::new(),
             last_keys: Vec::new(),
+            volume: None,
         }
+    }
+
+    /// Collects filters and volume as well, in the sections that follow too, for [`super::ObjectWriter`] to put into
+    /// sections of their own (docs/extension-sections.md).
+    #[must_use]
+    pub fn with_extensions(mut self) -> LogsWriter {
+        debug_assert!(self.rows == 0, "all records count");
+        self.section.observe(self.message, ColumnObserver::of_lines());
+        self.volume = Some(VolumeBuilder::default());
+        self
     }
 
     /// Records so far.
@@ -166,6 +180,9 @@ impl LogsWriter {
             self.raw_bytes += value.len();
         }
         self.section.append_binary(self.message, row, record.line)?;
+        if let Some(volume) = &mut self.volume {
+            volume.add(record);
+        }
         self.rows += 1;
         Ok(())
     }
@@ -183,10 +200,14 @@ impl LogsWriter {
         let mut next = LogsWriter::new(&self.tenant, self.sort.clone(), &self.options);
         next.section.count_values_of(next.stream_id, &self.section);
         next.last = self.last;
+        if self.volume.is_some() {
+            next = next.with_extensions();
+        }
         let mut full = std::mem::replace(self, next);
         let order = full.column_order()?;
         let sort = full.sort.info();
-        let (section, compressor) = full.section.finish_keeping_compressor(&order, Some(sort))?;
+        let (mut section, compressor) = full.section.finish_keeping_compressor(&order, Some(sort))?;
+        add_volume(&mut section, full.volume);
         self.section.use_compressor(compressor);
         Ok(section)
     }
@@ -194,7 +215,9 @@ impl LogsWriter {
     /// Closes the section.
     pub fn finish(mut self) -> Result<FinishedSection, Error> {
         let order = self.column_order()?;
-        self.section.finish(&order, Some(self.sort.info()))
+        let mut section = self.section.finish(&order, Some(self.sort.info()))?;
+        add_volume(&mut section, self.volume);
+        Ok(section)
     }
 
     /// The columns as they are laid out, the metadata columns filled up to the last row.
@@ -253,6 +276,9 @@ impl LogsWriter {
             range: true,
             cardinality: true,
         });
+        if self.volume.is_some() {
+            self.section.observe(column, ColumnObserver::of_values());
+        }
         // A column that starts late gets the pages that it missed.
         if let Some(aligned) = &self.aligned {
             for cut in &aligned.cuts {
@@ -295,6 +321,12 @@ impl LogsWriter {
             aligned.cuts.push(self.rows);
         }
         Ok(())
+    }
+}
+
+fn add_volume(section: &mut FinishedSection, volume: Option<VolumeBuilder>) {
+    if let Some(extension) = &mut section.logs_extension {
+        extension.volume = volume.and_then(VolumeBuilder::finish);
     }
 }
 

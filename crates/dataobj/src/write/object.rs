@@ -3,9 +3,12 @@
 use super::column::check_limit;
 use super::section::{FinishedSection, intern};
 use crate::error::Error;
+use crate::extension::{self, LogsExtension};
 use crate::limits::MAX_HEADER_BYTES;
 use crate::proto::{Extent, FileIndex, KindEntry, KindName, Placement, SectionEntry, append_framed};
 use crate::read::{FORMAT_VERSION, MAGIC};
+use crate::schema::SectionKind;
+use std::collections::HashMap;
 
 /// Collects sections and lays them out as an object: header, metadata of all sections, data of all sections, trailer.
 #[derive(Debug, Default)]
@@ -35,8 +38,9 @@ impl ObjectWriter {
     }
 
     /// The complete object.
-    pub fn finish(self) -> Result<Vec<u8>, Error> {
+    pub fn finish(mut self) -> Result<Vec<u8>, Error> {
         debug_assert!(!self.is_empty(), "an object without sections is not written");
+        self.push_extensions()?;
         let mut header = vec![FORMAT_VERSION];
         append_framed(&mut header, &self.index());
         check_limit("object header size", header.len() as u64, MAX_HEADER_BYTES)?;
@@ -55,6 +59,33 @@ impl ObjectWriter {
         object.extend_from_slice(&MAGIC);
         debug_assert_eq!(object.len(), size);
         Ok(object)
+    }
+
+    /// Adds the extension sections of the tenants all of whose logs sections contribute to them.
+    fn push_extensions(&mut self) -> Result<(), Error> {
+        let mut tenants = Vec::new();
+        let mut logs: HashMap<&str, Option<Vec<(usize, &LogsExtension)>>> = HashMap::new();
+        for (position, section) in self.sections.iter().enumerate() {
+            if section.kind != SectionKind::Logs {
+                continue;
+            }
+            let of_tenant = logs.entry(&section.tenant).or_insert_with(|| {
+                tenants.push(section.tenant.as_str());
+                Some(Vec::new())
+            });
+            match (of_tenant.as_mut(), &section.logs_extension) {
+                (Some(of_tenant), Some(extension)) => of_tenant.push((position, extension)),
+                _ => *of_tenant = None,
+            }
+        }
+        let mut finished = Vec::new();
+        for tenant in tenants {
+            if let Some(Some(logs)) = logs.get(tenant) {
+                finished.extend(extension::write_sections(tenant, logs)?);
+            }
+        }
+        self.sections.append(&mut finished);
+        Ok(())
     }
 
     fn index(&self) -> FileIndex {

@@ -4,6 +4,7 @@ use super::WriterOptions;
 use super::column::{ColumnSpec, ColumnWriter, FinishedColumn, PageLimits};
 use super::compressor::{PageCompressor, PageSink};
 use crate::error::Error;
+use crate::extension::{ColumnFilters, ColumnObserver, LogsExtension};
 use crate::proto::{self, ColumnEntry, ColumnKind, Extent, SectionTable, append_framed};
 use crate::read::SortInfo;
 use crate::schema::SectionKind;
@@ -44,6 +45,8 @@ pub struct FinishedSection {
     pub(crate) metadata: Vec<u8>,
     /// One piece per column.
     pub(crate) data: Vec<Vec<u8>>,
+    /// Logs sections: what goes into the tenant's extension sections.
+    pub(crate) logs_extension: Option<LogsExtension>,
 }
 
 impl FinishedSection {
@@ -144,6 +147,11 @@ impl SectionWriter {
         column.close_page(&mut self.compressor)
     }
 
+    /// From now on the column's pages are shown to `observer` as they close.
+    pub(crate) fn observe(&mut self, column: ColumnId, observer: ColumnObserver) {
+        self.columns[column.0].observe(observer);
+    }
+
     pub(crate) fn column(&self, column: ColumnId) -> &ColumnWriter {
         &self.columns[column.0]
     }
@@ -180,11 +188,16 @@ impl SectionWriter {
         let mut entries = Vec::with_capacity(order.len());
         let mut data = Vec::with_capacity(order.len());
         let mut data_offset = 0u64;
+        let mut logs_extension: Option<LogsExtension> = None;
         for id in order {
-            let column = columns[id.0]
+            let mut column = columns[id.0]
                 .take()
                 .expect("bug: column stands twice in the order")
                 .finish(&mut compressor)?;
+            if let Some(pages) = column.filters.take() {
+                let filters = ColumnFilters::new(&column.spec, pages);
+                logs_extension.get_or_insert_default().filters.push(filters);
+            }
             // The names of columns that turn out empty stay in the string table, as Loki has it.
             let logical = intern(&mut strings, &column.spec.logical);
             let tag = intern(&mut strings, &column.spec.tag);
@@ -215,6 +228,7 @@ impl SectionWriter {
             extension,
             metadata,
             data,
+            logs_extension,
         };
         Ok((section, compressor))
     }
@@ -234,6 +248,7 @@ fn append_column(
         stats,
         mut pages,
         data,
+        filters: _,
     } = column;
     for page in &mut pages.pages {
         page.offset += data_offset;
