@@ -17,7 +17,7 @@ const MAX_RAW_BYTES: u64 = 64 << 20;
 const MAX_PERCENT: u64 = 12;
 
 /// Of it, that of words; ids may take what they leave.
-const MAX_WORDS_PERCENT: u64 = 4;
+const MAX_WORDS_PERCENT: u64 = 6;
 
 /// Of the lines' words. One needle in 8 that a page does not hold passes per gram; six letters have three.
 pub(super) const WORDS: FilterShape = FilterShape {
