@@ -5,6 +5,8 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
 use std::sync::LazyLock;
 use timberline_dataobj::extension::*;
 use timberline_dataobj::*;
@@ -201,6 +203,33 @@ fn a_filter_of_another_page_says_nothing() {
     let ids = pages(&object, 0, column::METADATA, "trace_id");
     assert!(!values.may_equal("trace_id", logs_page(0, 0, &ids), b"quetzal"));
     assert!(values.may_equal("trace_id", page, b"quetzal"));
+}
+
+/// Somebody else's decoder, which knows nothing of these sections but the format that all sections have.
+#[test]
+fn an_independent_decoder_reads_them() {
+    let rows = rows(400);
+    let object = write(&[("t", &[&rows])], &SortOrder::StreamAscending);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("object.dataobj");
+    std::fs::write(&path, &object).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/decode_dataobj.py");
+    let output = Command::new("python3").arg(script).arg(&path).arg("--json").output();
+    let output = output.expect("python3 runs the independent decoder: please install it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let section = |number: usize| &json["sections"][number];
+    let f = |number: usize, kind: &str, rows: u64| {
+        let section = section(number);
+        assert_eq!(
+            (section["namespace"].as_str(), section["kind"].as_str()),
+            (Some(NAMESPACE), Some(kind))
+        );
+        assert_eq!(section["row_count"].as_u64(), Some(rows), "{kind}");
+    };
+    f(1, TEXT_FILTER, 2);
+    f(2, VALUE_FILTER, 2);
+    f(3, VOLUME, naive_volume(rows.iter()).len() as u64);
 }
 
 type Volumes = BTreeMap<(i64, Vec<u8>, i64), (u64, u64, u64)>;
