@@ -30,14 +30,19 @@
 //! object.push_section(logs.finish()?);
 //! let object = object.finish()?;
 //!
-//! // Read its lines: header, metadata of the section, page.
-//! let range = |range: &std::ops::Range<u64>| &object[range.start as usize..range.end as usize];
-//! let Parsed::Complete(layout) = ObjectLayout::parse(&object)? else { panic!("the whole object is there") };
-//! let section = &layout.sections()[1];
-//! let meta = SectionMeta::parse(section, range(&section.metadata))?;
+//! // Read the times of the lines that hold "hi". What a scan reads from need not be in memory: here it is.
+//! let whole = WholeObject::parse(&object)?;
+//! let meta = whole.meta(&whole.sections()[1])?;
+//! let predicate = Predicate::contains(column::MESSAGE, "hi");
+//! let mut scan = Scan::new(&meta, &predicate, &[column::TIMESTAMP.into()], ScanOptions::default())?;
+//! let batch = scan.next_batch(&mut object.as_slice())?.expect("one line does");
+//! assert_eq!(batch.columns[0].int64(0), Some(timestamp_ns));
+//!
+//! // Or decode a page by oneself.
 //! let message = meta.column(column::MESSAGE, "").expect("logs have lines");
 //! let page = &message.pages[0];
-//! let lines = decode_binary(message, page, range(&page.range), &mut Scratch::new())?;
+//! let bytes = &object[page.range.start as usize..page.range.end as usize];
+//! let lines = decode_binary(message, page, bytes, &mut Scratch::new())?;
 //! assert_eq!(lines.value(0), b"hi");
 //!
 //! // Nothing is wrong with it.

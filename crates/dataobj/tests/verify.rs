@@ -38,6 +38,43 @@ fn every_fixture_is_sound() {
     }
 }
 
+#[test]
+fn index_objects_and_tables_of_contents_are_sound() {
+    for stems in [
+        &["logs-one-record"][..],
+        &["logs-stream-asc", "logs-other-ids"],
+        &["logs-schema-sorted"],
+    ] {
+        for section_bytes in [1000, 16 << 20] {
+            let mut builder = IndexBuilder::new(IndexOptions {
+                section_bytes,
+                ..IndexOptions::default()
+            });
+            for stem in stems {
+                let object = fixture_object(stem);
+                builder.add_log_object(&log_object_path(&object), &object).unwrap();
+            }
+            let index = builder.finish().unwrap().unwrap();
+            let report = verify(&index.bytes);
+            assert!(report.checked.pages > 0);
+            assert_eq!(report.findings, [], "{stems:?}");
+
+            let mut toc = TableOfContents::new();
+            for span in &index.spans {
+                let entry = TocEntry {
+                    path: index_object_path(&index.bytes),
+                    min_timestamp_ns: span.min_timestamp_ns,
+                    max_timestamp_ns: span.max_timestamp_ns,
+                    file_bytes: index.bytes.len() as i64,
+                    uncompressed_logs_bytes: 0,
+                };
+                toc.add(&span.tenant, entry);
+            }
+            assert_eq!(verify(&toc.encode().unwrap().unwrap()).findings, [], "{stems:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
