@@ -82,5 +82,6 @@ checks! {
     StreamTimes "stream-times" Error "Rows lie between the earliest and the latest time of their stream.",
     StreamRows "stream-rows" Note "A stream has no more rows than it says.",
     ShardBucket "shard-bucket" Error "The shard bucket of a stream is that of its labels.",
+    Extension "extension" Note "Extension sections can be read; a reader does without those that can't.",
     NotChecked "not-checked" Error "Columns that are compared row by row fit into the memory kept for that.",
 }

@@ -15,11 +15,13 @@
 //! | `streams.rs` | streams sections: numbers, shard buckets, one section for each tenant |
 //! | `logs.rs` | logs sections: streams and times of rows |
 //! | `index.rs` | pointers, index pointers, postings: allowed values |
+//! | `extension.rs` | sections of this project's own |
 
 mod cells;
 mod check;
 mod column;
 mod envelope;
+mod extension;
 mod index;
 mod kinds;
 mod logs;
@@ -152,6 +154,7 @@ fn verify_within(object: &[u8], max_kept_bytes: usize) -> Report {
         };
         match section.kind {
             SectionKind::Logs => logs::check(&mut verifier, &mut tenants, &decoded),
+            SectionKind::Unknown { .. } => extension::check(&mut verifier, section),
             _ => index::check(&mut verifier, &tenants, &decoded),
         }
     }

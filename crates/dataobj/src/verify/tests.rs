@@ -393,6 +393,15 @@ fn damages() -> Vec<(Check, Vec<u8>)> {
         (Check::Value, pointers(&[1, 2], &[1, 2], &bloom([65, 8, 65, 5]))),
         (Check::Value, pointers(&[1, 2], &[1, 2], &bloom([64, 1 << 63, 64, 5]))),
         (
+            Check::Extension,
+            object([section(
+                SectionKind::from_names("timberline", "volume"),
+                "t",
+                &[Int64("stream_id", some(&[1, 2]))],
+                &[],
+            )]),
+        ),
+        (
             Check::StreamsSection,
             object([streams_of("t", |_| {}), logs_of("t", |_| {}), logs_of("u", |_| {})]),
         ),
