@@ -2,7 +2,10 @@
 //! `cargo run --features seed --bin seed FOLDER OBJECT...`
 
 use std::path::Path;
-use timberline_dataobj::{Compression, ObjectLayout, Parsed, SectionMeta, fuzzing, object_key};
+use timberline_dataobj::{
+    Compression, LogRow, LogsWriter, ObjectLayout, ObjectWriter, Parsed, SectionMeta, SortOrder, WriterOptions,
+    fuzzing, object_key,
+};
 use timberline_fuzz::{fast, naive, page};
 
 /// Larger objects make the fuzzer slow, and have little that smaller ones don't.
@@ -17,10 +20,35 @@ fn main() {
         std::fs::write(folder.join(object_key(input)), input).expect("input can be written");
     };
     save("page", &large_page());
+    let text = "GET /cart trace=4bf92f3577b34da6a3ce929d0e0e4736 10.0.0.7\nupstream timeout user=ana\n\nerror: \u{df}"
+        .repeat(3);
+    save("extensions", &[b"\x03\x02\x0a", text.as_bytes()].concat());
+    save("extensions", &object_with_extensions(&text));
     for path in arguments {
         let object = std::fs::read(path).expect("object can be read");
         seed(&object, save);
     }
+}
+
+fn object_with_extensions(text: &str) -> Vec<u8> {
+    let options = WriterOptions {
+        page_rows: 4,
+        ..WriterOptions::default()
+    };
+    let mut logs = LogsWriter::new("t", SortOrder::StreamAscending, &options).with_extensions();
+    for (row, line) in (0i64..).zip(text.lines()) {
+        let metadata = [("key", line.as_bytes())];
+        let record = LogRow {
+            stream_id: 1,
+            timestamp_ns: -row,
+            line: line.as_bytes(),
+            metadata: &metadata,
+        };
+        logs.append(&record).expect("record fits");
+    }
+    let mut object = ObjectWriter::new();
+    object.push_section(logs.finish().expect("section fits"));
+    object.finish().expect("object fits")
 }
 
 /// Values of 200 KB, which are decompressed in steps, in a page of some hundred bytes.
