@@ -22,15 +22,31 @@ pub struct Rounds {
     pub count: usize,
 }
 
+/// How much was done in a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// In the fastest round.
+    pub best: f64,
+    /// In the round in the middle.
+    pub median: f64,
+}
+
 impl Rounds {
-    /// Millions of `count` things per second in the best round.
-    pub fn millions_per_second(&self, count: usize) -> f64 {
-        count as f64 / self.best.as_secs_f64() / 1e6
+    /// Millions of `count` things per second.
+    pub fn millions_per_second(&self, count: usize) -> Speed {
+        self.per_second(count as f64 / 1e6)
     }
 
-    /// Billions of `count` things per second in the best round.
-    pub fn billions_per_second(&self, count: usize) -> f64 {
-        self.millions_per_second(count) / 1e3
+    /// Billions of `count` things per second.
+    pub fn billions_per_second(&self, count: usize) -> Speed {
+        self.per_second(count as f64 / 1e9)
+    }
+
+    fn per_second(&self, amount: f64) -> Speed {
+        Speed {
+            best: amount / self.best.as_secs_f64(),
+            median: amount / self.median.as_secs_f64(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Results side by side with those of the peer.
 
+use crate::Speed;
 use std::fmt;
 
 /// A measured workload.
@@ -11,8 +12,8 @@ pub struct Row {
     pub name: String,
     /// What is counted, such as `GB/s`.
     pub unit: &'static str,
-    /// Our figure: the best round.
-    pub ours: f64,
+    /// Our figure.
+    pub ours: Speed,
     /// The peer's, where there is one: other rows tell what bounds ours.
     pub peer: Option<f64>,
     /// What we want to reach.
@@ -39,19 +40,20 @@ impl fmt::Display for Report {
             .max("workload".len());
         writeln!(
             f,
-            "{:<3} {:<width$} {:>10} {:>10} {:>8} {:>10}  unit",
-            "", "workload", "ours", "peer", "ratio", "goal"
+            "{:<3} {:<width$} {:>10} {:>10} {:>10} {:>8} {:>10}  unit",
+            "", "workload", "ours", "median", "peer", "ratio", "goal"
         )?;
         for row in &self.rows {
             let ratio = row
                 .peer
-                .map_or("".to_owned(), |peer| format!("{:.1}x", row.ours / peer));
+                .map_or("".to_owned(), |peer| format!("{:.1}x", row.ours.best / peer));
             writeln!(
                 f,
-                "{:<3} {:<width$} {:>10} {:>10} {ratio:>8} {:>10}  {}",
+                "{:<3} {:<width$} {:>10} {:>10} {:>10} {ratio:>8} {:>10}  {}",
                 row.id,
                 row.name,
-                number(Some(row.ours)),
+                number(Some(row.ours.best)),
+                number(Some(row.ours.median)),
                 number(row.peer),
                 number(row.goal),
                 row.unit

@@ -42,7 +42,7 @@ impl Compression {
 const ZSTD_EMPTY_FRAME: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
 /// Upper bounds of raw bytes per stored byte, used before a buffer is allocated for a size that came from outside. A
-/// Zstandard block of 4 bytes can repeat one byte 128 Ki times; Snappy copies at most 64 bytes with 2.
+/// Zstandard block of 4 bytes can repeat one byte 128 Ki times; Snappy copies at most 11 bytes with 2, or 64 with 3.
 const ZSTD_MAX_RATIO: usize = 128 * 1024 / 4;
 const SNAPPY_MAX_RATIO: usize = 32;
 
@@ -120,7 +120,8 @@ pub(crate) fn check_ratio(compression: Compression, stored_bytes: usize, raw_byt
     let max_ratio = match compression {
         Compression::Zstd => ZSTD_MAX_RATIO,
         Compression::Snappy => SNAPPY_MAX_RATIO,
-        Compression::None | Compression::Other(_) => 1,
+        Compression::None => 1,
+        Compression::Other(number) => return Err(unknown(number)),
     };
     if raw_bytes / max_ratio > stored_bytes {
         return Err(Damage::new(format!(
@@ -159,7 +160,7 @@ impl Decompressor {
                     return Err(wrong_size(bytes, raw.len()));
                 }
             }
-            Compression::Other(number) => return Err(Damage::new(format!("unknown compression {number}"))),
+            Compression::Other(number) => return Err(unknown(number)),
         }
         read(raw);
         Ok(())
@@ -220,6 +221,10 @@ fn zstd_failed(code: zstd_safe::ErrorCode) -> Damage {
     Damage::new(format!("zstd: {}", zstd_safe::get_error_name(code)))
 }
 
+fn unknown(number: i32) -> Damage {
+    Damage::new(format!("unknown compression {number}"))
+}
+
 fn wrong_size(found: usize, wanted: usize) -> Damage {
     Damage::new(format!(
         "values of {found} or more bytes where the page entry says {wanted}"
@@ -236,6 +241,7 @@ impl fmt::Debug for Decompressor {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
     const ALL: [Compression; 3] = [Compression::None, Compression::Snappy, Compression::Zstd];
 
@@ -278,9 +284,121 @@ mod tests {
         }
     }
 
+    /// What stands in the place of one frame.
+    #[derive(Clone, Debug)]
+    enum Part {
+        Frame {
+            length: usize,
+            window_log: u32,
+            has_size: bool,
+            has_checksum: bool,
+        },
+        Skippable {
+            length: usize,
+        },
+        Garbage(Vec<u8>),
+    }
+
+    fn part() -> impl Strategy<Value = Part> {
+        let length = prop_oneof![Just(0), 1usize..2000, STEP_BYTES - 10..3 * STEP_BYTES];
+        let frame = (length, 10u32..20, any::<bool>(), any::<bool>());
+        prop_oneof![
+            8 => frame.prop_map(|(length, window_log, has_size, has_checksum)| Part::Frame {
+                length, window_log, has_size, has_checksum
+            }),
+            2 => (0usize..3000).prop_map(|length| Part::Skippable { length }),
+            1 => proptest::collection::vec(any::<u8>(), 1..20).prop_map(Part::Garbage),
+        ]
+    }
+
+    /// Lines with numbers in them, other ones for each part.
+    fn lines(length: usize, part: usize) -> &'static [u8] {
+        static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+            let line = |i: usize| format!("line {} of {}\n", i * 7919 % 1009, i * i % 4093).into_bytes();
+            (0..40_000).flat_map(line).collect()
+        });
+        &TEXT[part * 1000..][..length]
+    }
+
+    /// The parts as stored, and their raw size.
+    fn store(parts: &[Part]) -> (Vec<u8>, usize) {
+        let (mut stored, mut raw) = (Vec::new(), 0);
+        for (number, part) in parts.iter().enumerate() {
+            match part {
+                Part::Garbage(bytes) => stored.extend(bytes),
+                Part::Skippable { length } => {
+                    stored.extend(0x184d_2a53u32.to_le_bytes());
+                    stored.extend((*length as u32).to_le_bytes());
+                    stored.extend(lines(*length, number));
+                }
+                Part::Frame {
+                    length,
+                    window_log,
+                    has_size,
+                    has_checksum,
+                } => {
+                    let mut zstd = zstd::bulk::Compressor::new(1).unwrap();
+                    zstd.window_log(*window_log).unwrap();
+                    zstd.include_contentsize(*has_size).unwrap();
+                    zstd.include_checksum(*has_checksum).unwrap();
+                    stored.extend(zstd.compress(lines(*length, number)).unwrap());
+                    raw += length;
+                }
+            }
+        }
+        (stored, raw)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn steps_end_as_one_shot_does(
+            parts in proptest::collection::vec(part(), 1..4),
+            damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 0..4),
+            cut in prop_oneof![4 => Just(0usize), 1 => 1usize..20],
+            lie in prop_oneof![4 => Just(0isize), 1 => -20isize..20],
+        ) {
+            let (mut stored, raw) = store(&parts);
+            for (at, byte, near_the_start) in damage {
+                let among = if near_the_start { stored.len().min(20) } else { stored.len() };
+                if among > 0 {
+                    stored[at.index(among)] = byte;
+                }
+            }
+            stored.truncate(stored.len() - cut.min(stored.len()));
+            let raw = raw.saturating_add_signed(lie).max(1);
+
+            let mut decompressor = Decompressor::default();
+            let mut at_once = vec![0; raw];
+            let want = decompressor.zstd().unwrap().decompress(&mut at_once, &stored);
+            let mut in_steps = vec![0; raw];
+            let mut seen = Vec::new();
+            let found = decompressor.zstd_in_steps(&stored, &mut in_steps, |so_far| {
+                assert!(so_far.starts_with(&seen), "what was there stays as it is");
+                seen = so_far.to_vec();
+            });
+            // Only a stream heeds the limit on windows.
+            let is_too_wide = |damage: &Damage| damage.0.contains("too much memory");
+            prop_assert!(
+                found.is_ok() == (want == Ok(raw)) || found.as_ref().is_err_and(is_too_wide),
+                "{:?} {:?}", found, want
+            );
+            if found.is_ok() {
+                prop_assert!(in_steps == at_once);
+                prop_assert!(stored.is_empty() || seen == at_once);
+            }
+            for length in [100, STEP_BYTES + 1] {
+                let (stored, _) = store(&[Part::Frame { length, window_log: 15, has_size: true, has_checksum: true }]);
+                let again = decompress(&mut decompressor, Compression::Zstd, &stored, length);
+                prop_assert!(again.unwrap() == lines(length, 0), "nothing is left behind");
+            }
+        }
+    }
+
     #[test]
     fn large_values_in_steps() {
-        let bytes: Vec<u8> = (0..3_000_000u32).flat_map(|i| (i / 7 % 1000).to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..500_000u32).flat_map(|i| (i / 7 % 1000).to_le_bytes()).collect();
         let (mut compressor, mut decompressor) = (Compressor::new(3), Decompressor::default());
         for length in [STEP_BYTES, STEP_BYTES + 1, bytes.len()] {
             let stored = compressor

@@ -6,20 +6,18 @@
 // hot path: no lock is held while memory is filled, no logging, no allocation in steady state.
 
 use arrow_buffer::{ArrowNativeType, Buffer};
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Buffers are aligned to cache lines, which is also what Arrow recommends.
+/// Buffers are aligned to cache lines, which is also what Arrow recommends. It is a matter of speed only.
 const ALIGNMENT: usize = 64;
 
 /// Sizes grow by a quarter of a power of two from here on, so that a buffer made for one page fits the next.
 const MIN_CLASS_BYTES: usize = 1 << 10;
 const STEPS_PER_DOUBLING: usize = 4;
-/// Enough for 4 GiB; what is larger is not retained.
+/// The largest class is one of 3.5 GiB; what is larger is not retained.
 const CLASSES: usize = 22 * STEPS_PER_DOUBLING;
 
 /// How many buffers of a class are looked at for a free one. If readers hold that many, the next one is likely held too, and looking
@@ -95,16 +93,23 @@ impl BufferPool {
     /// A buffer of `length` bytes. Its contents are whatever was in it before.
     pub fn take(&self, length: usize) -> PooledBuffer {
         let class = class_of(length);
-        let buffer = match class {
-            Some(class) => self.lock().take(class),
-            None => allocate(length),
-        };
+        let free = self.lock().take(class);
+        let buffer = free.unwrap_or_else(|| self.allocate(class, length));
         PooledBuffer { buffer, length }
     }
 
     /// What the pool has done so far.
     pub fn stats(&self) -> PoolStats {
         self.lock().stats
+    }
+
+    fn allocate(&self, class: Option<usize>, length: usize) -> Buffer {
+        let Some(class) = class else {
+            return allocate(length);
+        };
+        let buffer = allocate(class_bytes(class));
+        self.lock().retain(class, &buffer);
+        buffer
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -129,29 +134,33 @@ impl fmt::Debug for BufferPool {
 }
 
 impl Shared {
-    fn take(&mut self, class: usize) -> Buffer {
+    /// A free buffer of the class. If there is none, the caller allocates one.
+    fn take(&mut self, class: Option<usize>) -> Option<Buffer> {
         self.stats.taken += 1;
-        if self.classes.len() <= class {
-            self.classes.resize_with(class + 1, Class::default);
-        }
-        if let Some(buffer) = self.classes[class].take_free() {
-            return buffer;
-        }
-        self.stats.allocated += 1;
+        let free = class
+            .and_then(|class| self.classes.get_mut(class))
+            .and_then(Class::take_free);
+        self.stats.allocated += u64::from(free.is_none());
+        free
+    }
+
+    /// Keeps a reference to a new buffer of the class if there is room.
+    fn retain(&mut self, class: usize, buffer: &Buffer) {
         let bytes = class_bytes(class);
-        let buffer = allocate(bytes);
         // Looking through all buffers is paid for by half as many refusals.
         if !self.has_room(bytes) && self.refused >= self.kept / 2 {
             self.release_free();
         }
         if !self.has_room(bytes) {
             self.refused += 1;
-        } else {
-            self.stats.retained_bytes += bytes;
-            self.kept += 1;
-            self.classes[class].buffers.push(buffer.clone());
+            return;
         }
-        buffer
+        if self.classes.len() <= class {
+            self.classes.resize_with(class + 1, Class::default);
+        }
+        self.stats.retained_bytes += bytes;
+        self.kept += 1;
+        self.classes[class].buffers.push(buffer.clone());
     }
 
     fn has_room(&self, bytes: usize) -> bool {
@@ -209,31 +218,16 @@ fn class_bytes(class: usize) -> usize {
     base + base / STEPS_PER_DOUBLING * (class % STEPS_PER_DOUBLING)
 }
 
-/// The memory behind a buffer.
-struct Memory {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: `Memory` owns its allocation and is never accessed except to be freed.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: `start` was allocated with this layout in `allocate`, and is freed only here.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
-    }
-}
-
+/// A zeroed buffer that can be written through its own pointer while nobody reads it.
 fn allocate(bytes: usize) -> Buffer {
-    let layout =
-        Layout::from_size_align(bytes.max(ALIGNMENT), ALIGNMENT).expect("bug: buffer of more than isize::MAX bytes");
-    // SAFETY: the layout's size is not zero. Zeroed, so that the bytes may be read before they are written.
-    let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
-    // SAFETY: `start` is valid for the layout's size until `Memory` is dropped, which the buffer owns.
-    unsafe { Buffer::from_custom_allocation(start, layout.size(), Arc::new(Memory { start, layout })) }
+    let elements = bytes.div_ceil(size_of::<i128>()) + ALIGNMENT / size_of::<i128>() + 1;
+    let whole = Buffer::from_vec(vec![0i128; elements]);
+    let mut buffer = whole.slice_with_length(whole.as_ptr().align_offset(ALIGNMENT), bytes);
+    drop(whole);
+    // So far the buffer's pointer was made from a reference for reading: memory must not change under it. There are some bytes to be cut
+    // off, and that makes the pointer anew, from the allocation itself. No other way of making a buffer does. (Miri tells.)
+    buffer.shrink_to_fit();
+    buffer
 }
 
 /// A buffer to be filled; its memory goes back to the pool when it, or what it was frozen to, is dropped.
@@ -249,6 +243,12 @@ impl PooledBuffer {
     /// # Panics
     /// If the buffer is shorter.
     pub fn freeze(self, length: usize) -> Buffer {
+        // The allocation is mostly longer, but what is there was never this buffer's.
+        assert!(
+            length <= self.length,
+            "{length} bytes of a buffer of {} bytes",
+            self.length
+        );
         self.buffer.slice_with_length(0, length)
     }
 
@@ -281,8 +281,8 @@ impl DerefMut for PooledBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: the memory is valid for `buffer.len()`, at least `length`, and initialised. The pool hands a buffer out only
         // while its own reference is the only one, and never reads through that. So until `freeze` consumes `self`,
-        // nobody else has access.
-        unsafe { std::slice::from_raw_parts_mut(self.buffer.data_ptr().as_ptr(), self.length) }
+        // nobody else has access. The pointer comes from the allocation, not from a reference for reading: see `allocate`.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.as_ptr().cast_mut(), self.length) }
     }
 }
 
@@ -375,6 +375,12 @@ mod tests {
             assert_eq!(class_of(length), want, "{length}");
         }
         assert_eq!(class_of(usize::MAX), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "3 bytes")]
+    fn no_more_is_frozen_than_was_taken() {
+        BufferPool::default().take(3).freeze(4);
     }
 
     #[test]

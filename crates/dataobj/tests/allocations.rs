@@ -99,6 +99,37 @@ fn column(physical: Physical, compression: Compression, with_nulls: bool) -> (Co
 }
 
 #[test]
+fn sizes_that_the_stored_bytes_cannot_reach_set_no_memory_aside() {
+    let rows = [0, 5];
+    for (physical, compression) in [
+        (Physical::Int64, Compression::Zstd),
+        (Physical::Binary, Compression::Zstd),
+        (Physical::Binary, Compression::Snappy),
+    ] {
+        let (mut column, pages) = column(physical, compression, false);
+        let bytes = &pages[0];
+        column.pages[0].raw_bytes = MAX_PAGE_BYTES;
+        let page = &column.pages[0];
+        let mut scratch = Scratch::new();
+        let mut errors = Vec::new();
+        let (_, allocated) = allocations(|| match physical {
+            Physical::Int64 => {
+                errors.extend(decode_int64(&column, page, bytes, &mut scratch).err());
+                errors.extend(decode_int64_rows(&column, page, bytes, &rows, &mut scratch).err());
+            }
+            _ => {
+                errors.extend(decode_binary(&column, page, bytes, &mut scratch).err());
+                errors.extend(decode_binary_rows(&column, page, bytes, &rows, &mut scratch).err());
+                errors.extend(decode_binary_view(&column, page, bytes, &mut scratch).err());
+            }
+        });
+        let refused = |error: &Error| error.to_string().contains("can't hold");
+        assert!(!errors.is_empty() && errors.iter().all(refused), "{errors:?}");
+        assert!(allocated < 64 << 10, "{physical:?} {compression:?}: {allocated} bytes");
+    }
+}
+
+#[test]
 fn none_in_steady_state() {
     let some_rows: Vec<u32> = (0..900).step_by(7).collect();
     let mut scratch = Scratch::new();

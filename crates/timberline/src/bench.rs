@@ -30,8 +30,8 @@ pub(crate) fn command() -> Command {
         )
         .after_help(
             "\
-Each row is the best of many short rounds. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
-`ratio` is ours against it, and `goal` what we want to reach. Rows without a peer tell what bounds the rows above.
+`ours` is the best of many short rounds, `median` the one in the middle. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
+`ratio` is the best round against it, and `goal` what we want to reach. Rows without a peer tell what bounds the rows above.
 
 Examples:
   timberline bench decode

@@ -2,6 +2,7 @@
 
 use crate::{Effort, Report, Row, measure};
 use rand::Rng;
+use std::hint::black_box;
 use timberline_dataobj::encoding::delta::{self, Decoder};
 
 const VALUES: usize = 65_536;
@@ -25,9 +26,10 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         for batch in BATCHES {
             let mut out = vec![0; batch];
             let rounds = measure(effort, || {
-                let mut decoder = Decoder::new(&bytes);
+                let mut decoder = Decoder::new(black_box(&bytes));
                 for _ in 0..VALUES / batch {
                     decoder.fill(&mut out).expect("values of ours");
+                    black_box(&mut out);
                 }
                 decoder.finish().expect("values of ours");
             });

@@ -67,3 +67,27 @@ fn object_of(
     let meta = SectionMeta::parse(section, region).expect("an object of ours");
     (object, meta)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_runs() {
+        let report = run(Effort::Smoke, &[]);
+        for id in workloads() {
+            assert!(report.rows.iter().any(|row| row.id == id), "{id} has no rows");
+        }
+        for row in &report.rows {
+            assert!(row.ours.best > 0.0 && row.ours.best.is_finite(), "{row:?}");
+        }
+        let lines = report.to_string().lines().count();
+        assert_eq!(lines, 1 + report.rows.len() + report.notes.len());
+    }
+
+    #[test]
+    fn only_what_is_asked_for_runs() {
+        let report = run(Effort::Smoke, &["A3"]);
+        assert!(!report.rows.is_empty() && report.rows.iter().all(|row| row.id == "A3"));
+    }
+}

@@ -1,7 +1,7 @@
 //! A1: one page of 100,000 access log lines, compressed: check, decompress and parse.
 
 use super::apache::Lines;
-use crate::{Effort, Report, Row, measure};
+use crate::{Effort, Report, Row, Speed, measure};
 use arrow_array::Array;
 use arrow_buffer::Buffer;
 use timberline_dataobj::*;
@@ -41,7 +41,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     let decompressed = measure(effort, || {
         zstd.decompress_to_buffer(frame, &mut raw[..]).expect("a frame of ours");
     });
-    let mut row = |name: &str, figure, is_ours: bool| {
+    let mut row = |name: &str, figure: Speed, is_ours: bool| {
         report.rows.push(Row {
             id: "A1",
             name: format!("page of {count} lines, zstd: {name}"),

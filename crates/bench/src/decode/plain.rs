@@ -1,7 +1,8 @@
 //! A4: byte strings of one stream.
 
-use crate::{Effort, Report, Row, measure};
+use crate::{Effort, Report, Row, Speed, measure};
 use rand::{Rng, RngCore};
+use std::hint::black_box;
 use timberline_dataobj::encoding::plain::{self, Values};
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
@@ -21,23 +22,25 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let mut ends = vec![0; lengths.len()];
         let mut views = vec![0; lengths.len()];
         let copied = measure(effort, || {
-            let mut values = Values::new(&bytes);
+            let mut values = Values::new(black_box(&bytes));
             let end = values.copy_into(&mut data, 0, &mut ends).expect("values of ours");
             values.finish().expect("values of ours");
             assert_eq!(end, total);
+            black_box((&mut data, &mut ends));
         });
         let viewed = measure(effort, || {
-            let mut values = Values::new(&bytes);
+            let mut values = Values::new(black_box(&bytes));
             values.view_into(&mut views).expect("values of ours");
             values.finish().expect("values of ours");
+            black_box(&mut views);
         });
         assert_eq!(views.last().map(|view| *view as u32 as usize), lengths.last().copied());
         let mut target = vec![0; bytes.len()];
         let memory = measure(effort, || {
-            target.copy_from_slice(std::hint::black_box(&bytes));
-            std::hint::black_box(&mut target);
+            target.copy_from_slice(black_box(&bytes));
+            black_box(&mut target);
         });
-        let mut row = |name: String, unit, figure, peer: Option<f64>| {
+        let mut row = |name: String, unit, figure: Speed, peer: Option<f64>| {
             let goal = peer.map(|peer| peer * 2.0);
             report.rows.push(Row {
                 id: "A4",

@@ -23,7 +23,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let bytes = encoder.finish();
         let mut words = vec![0u64; BATCH / 64];
         let rounds = measure(effort, || {
-            let mut decoder = Decoder::new(bytes, ROWS);
+            let mut decoder = Decoder::new(black_box(bytes), ROWS);
             for _ in 0..ROWS / BATCH {
                 decoder.fill(BATCH, &mut words).expect("rows of ours");
                 black_box(&mut words);

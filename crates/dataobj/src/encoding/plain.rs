@@ -104,14 +104,18 @@ impl<'a> Values<'a> {
             let Some((prefix, value)) = self.peek() else {
                 return copied;
             };
-            let behind = self.at + prefix + value.len();
+            let begin = self.at + prefix;
+            let behind = begin + value.len();
             let padding_read = self.bytes.len() - behind >= STEP;
             let padding_written = data.len().saturating_sub(end) >= value.len() + STEP;
             if value.len() <= MAX_STEPPED_BYTES && padding_read && padding_written {
                 // SAFETY: from the value's start on, at least `STEP` bytes more than it has can be read (what is behind it in
-                // `bytes`) and written (as checked against `data`); the steps go at most `STEP - 1` bytes past its end. The two
-                // don't overlap: one is borrowed mutably.
-                unsafe { copy_in_steps(value.as_ptr(), data.as_mut_ptr().add(end), value.len()) };
+                // `bytes`, of which the pointer is therefore made, not of `value`) and written (as checked against `data`); the
+                // steps go at most `STEP - 1` bytes past its end. The two don't overlap: one is borrowed mutably.
+                unsafe {
+                    let (from, to) = (self.bytes.as_ptr().add(begin), data.as_mut_ptr().add(end));
+                    copy_in_steps(from, to, value.len());
+                }
             } else {
                 let Some(target) = data.get_mut(end..end + value.len()) else {
                     return copied;

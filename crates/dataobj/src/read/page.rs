@@ -10,19 +10,21 @@ use crate::pool::{BufferPool, PooledBuffer};
 use crate::stats::Physical;
 use crate::varint::read_uvarint;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use std::fmt;
 use std::sync::Arc;
 
 /// What one thread needs to decode one page after another: a decompression context, and a pool for the decoded values.
 ///
 /// Arrays give their memory back when they are dropped, so a thread that decodes, uses and drops page after page allocates
-/// nothing once the pool has the sizes that occur.
+/// nothing once the pool has the sizes that occur. (Snappy, which no section kind uses, allocates for each page.)
+///
+/// Buffers that views pointed into, given by the caller or decompressed, are let go of with the next call of
+/// [`decode_binary_view`](crate::decode_binary_view), or with the scratch.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) pool: BufferPool,
     pub(super) decompressor: Decompressor,
     pub(super) buffer_lists: BufferLists,
-    /// Where selected values start and end.
-    pub(super) value_ranges: Vec<(usize, usize)>,
 }
 
 impl Scratch {
@@ -45,7 +47,8 @@ impl Scratch {
     }
 }
 
-/// A page whose presence has been decoded. The number of values agrees with the presence, and is at most that of their raw bytes.
+/// A page whose presence has been decoded. The number of values agrees with the presence, and is at most that of their raw bytes,
+/// which are no more than the stored bytes can hold.
 /// Values come out of it only if the page's checksum is right.
 pub(super) struct OpenPage<'a> {
     pub(super) presence: Presence,
@@ -156,6 +159,7 @@ fn open_unchecked<'a>(
             stored.len()
         )));
     }
+    compression::check_ratio(column.compression, stored.len(), raw_bytes)?;
     Ok(OpenPage {
         presence: decode_presence(presence, page, pool)?,
         compression: column.compression,
@@ -197,7 +201,6 @@ impl<'a> OpenPage<'a> {
         if self.compression == Compression::None {
             return Ok(RawValues::Stored(self.stored));
         }
-        compression::check_ratio(self.compression, self.stored.len(), self.raw_bytes)?;
         let mut raw = pool.take(self.raw_bytes);
         decompressor.decompress(self.compression, self.stored, &mut raw, read)?;
         Ok(RawValues::Pooled(raw))
@@ -272,7 +275,7 @@ fn decode_presence(bytes: &[u8], page: &PageMeta, pool: &BufferPool) -> Result<P
 }
 
 /// Lists of one buffer, as arrays of views want them, used again once no array has them any more.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct BufferLists {
     lists: Vec<Arc<[Buffer]>>,
     empty: Buffer,
@@ -280,6 +283,15 @@ pub(super) struct BufferLists {
 
 /// Most lists kept. Arrays beyond that, all held at once by their reader, get lists of their own.
 const MAX_BUFFER_LISTS: usize = 256;
+
+impl fmt::Debug for BufferLists {
+    /// Without what is in the buffers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferLists")
+            .field("lists", &self.lists.len())
+            .finish_non_exhaustive()
+    }
+}
 
 impl BufferLists {
     /// Lets go of the buffers in lists that no array has any more, so that they are free in their pool.

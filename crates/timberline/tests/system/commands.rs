@@ -250,8 +250,39 @@ fn exit_codes_tell_what_went_wrong() {
 }
 
 #[test]
+fn benchmarks_run() {
+    let check = |arguments: &[&str], wanted_code: i32, parts: &[&str], absent: &[&str]| {
+        let (code, out, said) = run(&[&["bench"], arguments].concat());
+        assert_eq!(code, wanted_code, "{arguments:?}: {said}");
+        for part in parts {
+            assert!(
+                out.contains(part) || said.contains(part),
+                "{part} is missing in:\n{out}{said}"
+            );
+        }
+        assert!(!absent.iter().any(|part| out.contains(part)), "{out}");
+    };
+    check(
+        &["decode", "--smoke"],
+        0,
+        &[
+            "workload", "ours", "median", "peer", "ratio", "goal", "\nA1", "\nA2", "\nA3", "\nA4", "\nA5",
+        ],
+        &[],
+    );
+    check(
+        &["decode", "--smoke", "A3"],
+        0,
+        &["\nA3"],
+        &["\nA1", "\nA2", "\nA4", "\nA5"],
+    );
+    check(&["decode", "--smoke", "A9"], 2, &["A9"], &["workload"]);
+    check(&[], 2, &["decode"], &["workload"]);
+}
+
+#[test]
 fn help_has_examples() {
-    for command in ["serve", "push", "query", "inspect", "config"] {
+    for command in ["serve", "push", "query", "inspect", "bench", "config"] {
         let (code, out, _) = run(&[command, "--help"]);
         assert!(
             code == 0 && out.contains("Examples:") && out.contains(&format!("timberline {command}")),
