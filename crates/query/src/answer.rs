@@ -96,6 +96,10 @@ pub struct QueryStats {
     pub runs_skipped_by_time: u64,
     /// Runs skipped because enough newer (or older) lines were found already.
     pub runs_skipped_by_limit: u64,
+    /// Runs skipped because filters tell that no line there holds a text that is asked for.
+    pub runs_skipped_by_text: u64,
+    /// Runs skipped because filters, or columns without values, tell that no entry there has the structured metadata asked for.
+    pub runs_skipped_by_value: u64,
     /// Data objects whose metadata had to be read; it was cached for the others.
     pub objects_opened: u64,
     /// Column pages read from data objects.
@@ -104,6 +108,12 @@ pub struct QueryStats {
     pub bytes_fetched: u64,
     /// Bytes of those pages after decompression.
     pub bytes_decompressed: u64,
+    /// Filter sections read from data objects; others were kept in memory.
+    pub filters_fetched: u64,
+    /// Their bytes as stored.
+    pub filter_bytes_fetched: u64,
+    /// Of them, those that can't be used because they are damaged or not understood.
+    pub filters_unusable: u64,
     /// Rows whose stream and time were looked at.
     pub rows_scanned: u64,
     /// Rows of chosen streams in the time span.

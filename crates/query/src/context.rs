@@ -32,6 +32,9 @@ impl QueryContext {
             stats.pages_fetched += read.pages_fetched;
             stats.bytes_fetched += read.bytes_fetched;
             stats.bytes_decompressed += read.bytes_decompressed;
+            stats.filters_fetched += read.filters_fetched;
+            stats.filter_bytes_fetched += read.filter_bytes_fetched;
+            stats.filters_unusable += read.filters_unusable;
         }
         stats
     }
@@ -136,6 +139,8 @@ counters!(
     runs_skipped_by_stream,
     runs_skipped_by_time,
     runs_skipped_by_limit,
+    runs_skipped_by_text,
+    runs_skipped_by_value,
     rows_scanned,
     lines_processed,
     lines_decoded,

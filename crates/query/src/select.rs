@@ -110,6 +110,11 @@ impl SelectedSource {
         number.unwrap_or(NOT_SELECTED)
     }
 
+    /// The query's numbers of the chosen streams.
+    pub(crate) fn chosen_streams(&self) -> &[u32] {
+        &self.numbers
+    }
+
     /// True if a chosen stream has a number within these bounds.
     pub(crate) fn any_between(&self, (min, max): (i64, i64)) -> bool {
         let at = self.chosen.partition_point(|&id| id < min);

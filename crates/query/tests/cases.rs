@@ -11,7 +11,7 @@ mod support;
 
 use std::fmt::Write;
 use std::sync::Arc;
-use support::{Layout, Row, Sources};
+use support::{Layout, Row, Sources, Storage};
 use timberline_query::{
     Answer, Direction, InstantRequest, QueryEngine, QueryError, QueryLimits, QueryResult, RangeRequest,
 };
@@ -152,8 +152,13 @@ fn layouts() -> Vec<(Layout, usize)> {
                         run_rows,
                         sorted,
                         doubled,
+                        storage: Storage::Memory,
                     };
                     layouts.extend([(layout, 1), (layout, 3)]);
+                    if sorted {
+                        let stored = |storage| Layout { storage, ..layout };
+                        layouts.extend([(stored(Storage::Object), 1), (stored(Storage::ObjectWithFilters), 3)]);
+                    }
                 }
             }
         }
@@ -204,6 +209,7 @@ fn what_is_not_needed_is_not_read() {
         run_rows: 5,
         sorted: true,
         doubled: false,
+        storage: Storage::Memory,
     };
     let sources = Arc::new(Sources::new(&rows(&text), layout));
     let engine = QueryEngine::new(

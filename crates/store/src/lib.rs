@@ -59,8 +59,8 @@ pub use catalog::{Catalog, CatalogOptions, CatalogSnapshot, Commit, ObjectMeta};
 pub use error::Error;
 pub use object::{ObjectSource, SourceCache, catalog_sources};
 pub use source::{
-    Keys, MAX_TIMESTAMP_NS, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, SourceProvider, StreamInfo,
-    TimeSpan,
+    ExcludedRuns, Exclusion, Keys, MAX_TIMESTAMP_NS, MetadataColumn, RowSource, RunInfo, ScanStats, Selection,
+    SourceProvider, StreamInfo, TimeSpan, Wanted, WantedValue,
 };
 pub use store::{ListedObject, Store, StoreCounters, Versioned};
 pub use tenant::TenantId;

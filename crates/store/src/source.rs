@@ -6,6 +6,7 @@ use arrow_array::{BinaryArray, Int64Array};
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
+use timberline_dataobj::extension::TextCondition;
 use timberline_logql::labels::LabelSet;
 
 /// The latest time that a query may ask for, and that entries must be before, in nanoseconds since 1970 (2116-02-20). The earliest is
@@ -84,6 +85,59 @@ pub struct MetadataColumn {
     pub values: BinaryArray,
 }
 
+/// What every row holds that a reader wants; see [`RowSource::excluded_runs`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its line meets each of these.
+    pub texts: Vec<TextCondition>,
+    /// Of each of these groups it has one value in its structured metadata.
+    pub values: Vec<Vec<WantedValue>>,
+}
+
+/// A value of structured metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedValue {
+    /// Metadata name.
+    pub name: String,
+    /// Its value; an empty one may be absent as well, and excludes nothing.
+    pub value: Vec<u8>,
+}
+
+impl Wanted {
+    /// True if no run can be excluded.
+    pub fn tells_nothing(&self) -> bool {
+        let may_be_absent = |group: &Vec<WantedValue>| group.iter().any(|wanted| wanted.value.is_empty());
+        self.texts.iter().all(TextCondition::tells_nothing) && self.values.iter().all(may_be_absent)
+    }
+}
+
+/// Why a run holds no wanted row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    /// No line meets all of [`Wanted::texts`].
+    Text,
+    /// No row has a value of each group of [`Wanted::values`].
+    Value,
+}
+
+/// Runs that hold no wanted row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExcludedRuns(Vec<Option<Exclusion>>);
+
+impl ExcludedRuns {
+    /// Why a run is excluded; `None` if it may hold a wanted row.
+    pub fn get(&self, run: usize) -> Option<Exclusion> {
+        self.0.get(run).copied().flatten()
+    }
+}
+
+impl FromIterator<Option<Exclusion>> for ExcludedRuns {
+    /// One item per run, from the first.
+    fn from_iter<I: IntoIterator<Item = Option<Exclusion>>>(runs: I) -> Self {
+        Self(runs.into_iter().collect())
+    }
+}
+
 /// What was read through one handle of a source, for a query's statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanStats {
@@ -95,6 +149,12 @@ pub struct ScanStats {
     pub bytes_fetched: u64,
     /// Bytes of decoded pages after decompression.
     pub bytes_decompressed: u64,
+    /// Filter sections read from the store or from an object that is held whole; others were kept.
+    pub filters_fetched: u64,
+    /// Their bytes as stored.
+    pub filter_bytes_fetched: u64,
+    /// Of them, those that are damaged or not understood: the answer is the same, but takes longer.
+    pub filters_unusable: u64,
 }
 
 /// A source of rows of one tenant. Rows never change once the source is handed out.
@@ -133,6 +193,12 @@ pub trait RowSource: Send + Sync + Debug {
         rows: &Selection,
         names: Option<&[String]>,
     ) -> Result<Vec<MetadataColumn>, Error>;
+
+    /// The runs that certainly hold no wanted row, by what the source knows without reading rows. A source may only ever exclude:
+    /// one that knows nothing, or can't read what it knew, excludes none.
+    async fn excluded_runs(&self, _wanted: &Wanted) -> Result<ExcludedRuns, Error> {
+        Ok(ExcludedRuns::default())
+    }
 
     /// What was read through this handle so far; nothing for a source in memory.
     fn scan_stats(&self) -> ScanStats {

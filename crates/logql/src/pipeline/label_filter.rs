@@ -161,6 +161,17 @@ impl TextMatcher {
         };
         holds != self.negated
     }
+
+    /// The values of which a label must have one, all of them not empty. `None` if it may have any other or be absent.
+    pub(super) fn required_values(&self) -> Option<Vec<&[u8]>> {
+        let values: Vec<&[u8]> = match &self.test {
+            TextTest::Equal(text) => vec![text.as_bytes()],
+            TextTest::AnyOf(texts) => texts.iter().map(Vec::as_slice).collect(),
+            TextTest::Never | TextTest::Always | TextTest::Regex(_) => return None,
+        };
+        let may_be_absent = self.negated || values.iter().any(|value| value.is_empty());
+        (!may_be_absent).then_some(values)
+    }
 }
 
 /// The texts of an expression that is a literal or a choice of literals.

@@ -5,6 +5,8 @@
 use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
 
 use super::ip::is_found_in;
 use super::pattern::PatternTest;
@@ -21,6 +23,8 @@ pub struct LineMatcher {
     /// True where the filter keeps the lines that no test matches.
     negated: bool,
     tests: Vec<Test>,
+    /// What matches somewhere in every line that the filter keeps, where that can be told.
+    required: Option<Hir>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,12 +44,21 @@ impl LineMatcher {
     pub(super) fn compile(filter: &LineFilter) -> Result<Self, String> {
         use LineFilterOp as Op;
         let operands = filter.alternatives.iter();
-        let tests: Result<_, String> = operands.map(|operand| compile_test(filter.op, operand)).collect();
+        let tests: Result<Vec<Test>, String> = operands.map(|operand| compile_test(filter.op, operand)).collect();
+        let tests = tests?;
         let negated = matches!(filter.op, Op::NotContains | Op::NotRegex | Op::NotPattern);
+        let required = || tests.iter().map(Test::required).collect::<Option<Vec<Hir>>>();
+        let required = if negated { None } else { required() };
         Ok(Self {
             negated,
-            tests: search_at_once(tests?),
+            required: required.map(Hir::alternation),
+            tests: search_at_once(tests),
         })
+    }
+
+    /// An expression that matches somewhere in every line that the filter keeps. `None` where none is known.
+    pub(super) fn required(&self) -> Option<&Hir> {
+        self.required.as_ref()
     }
 
     /// True if the filter keeps the line.
@@ -89,6 +102,18 @@ impl Test {
             Self::Regex(regex) => regex.is_match(line),
             Self::Pattern(pattern) => pattern.matches(line),
             Self::Ip(range) => is_found_in(range, line),
+        }
+    }
+
+    /// An expression that matches somewhere in every line for which the test holds.
+    fn required(&self) -> Option<Hir> {
+        match self {
+            Self::Always => Some(Hir::empty()),
+            Self::Contains(finder) => Some(Hir::literal(finder.needle())),
+            // The text of the compiled expression is in the syntax of the machine, which these bytes need not be UTF-8 for.
+            Self::Regex(regex) => ParserBuilder::new().utf8(false).build().parse(regex.as_str()).ok(),
+            Self::Pattern(pattern) => Some(pattern.required()),
+            Self::ContainsAny(_) | Self::Ip(_) => None,
         }
     }
 }

@@ -39,6 +39,7 @@ mod logfmt;
 mod needs;
 mod pattern;
 mod regexp;
+mod required;
 mod runner;
 mod select;
 mod template;
@@ -48,6 +49,7 @@ mod unwrap;
 
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
+pub use required::{Required, RequiredLabel};
 pub use runner::{Processed, Runner};
 pub use unwrap::CompiledUnwrap;
 

@@ -3,6 +3,7 @@
 //! Patterns: the line filters `|>` and `!>` (logql.md 5.2) and the parser `pattern` (7.6).
 
 use memchr::memmem::Finder;
+use regex_syntax::hir::{Dot, Hir, Repetition};
 
 use super::entry::Labels;
 use super::needs::Needs;
@@ -58,6 +59,23 @@ impl PatternTest {
             }
         }
         rest.is_empty() != after_wildcard
+    }
+
+    /// An expression that matches in every line that the pattern matches.
+    pub(super) fn required(&self) -> Hir {
+        let wildcard = || {
+            Hir::repetition(Repetition {
+                min: 1,
+                max: None,
+                greedy: true,
+                sub: Box::new(Hir::dot(Dot::AnyByte)),
+            })
+        };
+        let part = |part: &Part| match part {
+            Part::Literal(finder) => Hir::literal(finder.needle()),
+            Part::Capture(_) => wildcard(),
+        };
+        Hir::concat(self.parts.iter().map(part).collect())
     }
 }
 

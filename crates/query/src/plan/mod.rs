@@ -9,7 +9,7 @@ pub(crate) use metric::{Metric, plan_metric};
 use crate::QueryError;
 use crate::context::QueryContext;
 use crate::request::Direction;
-use crate::scan::{LogScanExec, RunQueue, ScanOutput, ScanSpec, SeenEntries, TimeBound};
+use crate::scan::{LogScanExec, Pruning, RunQueue, ScanOutput, ScanSpec, SeenEntries, TimeBound};
 use crate::select::select;
 use datafusion_physical_plan::ExecutionPlan;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ impl Planner<'_> {
         let queue = RunQueue::plan(&selected.sources, span, direction, &self.context).await?;
         let spec = ScanSpec {
             seen: SeenEntries::for_streams(&selected.streams),
+            pruning: Pruning::of(&pipeline, selected.sources.len()),
             streams: selected.streams,
             sources: selected.sources,
             queue,

@@ -2,6 +2,7 @@
 
 use super::identity::SeenEntries;
 use super::output::ScanOutput;
+use super::prune::Pruning;
 use super::queue::{RunQueue, TimeBound};
 use super::worker::Worker;
 use crate::context::QueryContext;
@@ -28,6 +29,8 @@ pub(crate) struct ScanSpec {
     /// Set where only the first so many lines count.
     pub(crate) bound: Option<Arc<TimeBound>>,
     pub(crate) seen: Option<SeenEntries>,
+    /// Set where sources may know runs that hold nothing of what the pipeline lets through.
+    pub(crate) pruning: Option<Pruning>,
     pub(crate) context: Arc<QueryContext>,
 }
 

@@ -6,10 +6,12 @@
 mod exec;
 mod identity;
 mod output;
+mod prune;
 mod queue;
 mod worker;
 
 pub(crate) use exec::{LogScanExec, ScanSpec};
 pub(crate) use identity::{HELD_ONCE, Identity, SeenEntries};
 pub(crate) use output::{EntryColumns, SampleValue, ScanOutput, SeriesLabels};
+pub(crate) use prune::Pruning;
 pub(crate) use queue::{RunQueue, TimeBound};

@@ -11,7 +11,7 @@ use crate::select::{NOT_SELECTED, SelectedSource};
 use arrow_array::{Array, BinaryArray, RecordBatch};
 use std::sync::Arc;
 use timberline_logql::pipeline::Runner;
-use timberline_store::source::{Keys, MetadataColumn, Selection, TimeSpan};
+use timberline_store::source::{Exclusion, Keys, MetadataColumn, Selection, TimeSpan};
 
 /// Rows of a batch, about; a run is never split over two batches.
 const BATCH_ROWS: usize = 8192;
@@ -49,6 +49,9 @@ impl Worker {
         while let Some(task) = spec.queue.draw() {
             if spec.bound.as_ref().is_some_and(|bound| bound.excludes(&task.info.span)) {
                 count(&spec.context.counters.runs_skipped_by_limit, 1);
+                continue;
+            }
+            if is_excluded(&spec, &task).await? {
                 continue;
             }
             self.read(&spec, task).await?;
@@ -200,6 +203,21 @@ impl Worker {
         count(&spec.context.counters.duplicates, repeated);
         Ok(())
     }
+}
+
+/// True if the source knows that nothing in the run comes through the pipeline.
+async fn is_excluded(spec: &ScanSpec, task: &RunTask) -> Result<bool, QueryError> {
+    let Some(pruning) = &spec.pruning else {
+        return Ok(false);
+    };
+    let counters = &spec.context.counters;
+    let exclusion = pruning.exclusion(spec, task).await?;
+    match exclusion {
+        Some(Exclusion::Text) => count(&counters.runs_skipped_by_text, 1),
+        Some(Exclusion::Value) => count(&counters.runs_skipped_by_value, 1),
+        None => {}
+    }
+    Ok(exclusion.is_some())
 }
 
 /// Finds the rows of chosen streams within the span; true if one of them may be held twice.

@@ -1,4 +1,6 @@
-//! Rows in memory, cut into sources in different ways, so that one case is asked of many layouts.
+//! Rows in memory or in data objects, cut into sources in different ways, so that one case is asked of many layouts.
+
+mod object;
 
 use arrow_array::{BinaryArray, Int64Array};
 use async_trait::async_trait;
@@ -18,6 +20,16 @@ pub(crate) struct Row {
     pub(crate) metadata: Vec<(String, String)>,
 }
 
+/// Where the rows of a source are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Memory,
+    /// A data object, as other writers make them.
+    Object,
+    /// One with filters, as ingest makes them.
+    ObjectWithFilters,
+}
+
 /// How rows, given in order of arrival, are laid out in sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
@@ -29,6 +41,8 @@ pub(crate) struct Layout {
     pub(crate) sorted: bool,
     /// Every row is in two sources.
     pub(crate) doubled: bool,
+    /// Objects are always sorted.
+    pub(crate) storage: Storage,
 }
 
 #[derive(Debug)]
@@ -188,11 +202,15 @@ impl Sources {
         let parts = rows
             .chunks(layout.source_rows)
             .flat_map(|part| std::iter::repeat_n(part, copies));
-        Self(
-            parts
-                .map(|part| Arc::new(Memory::new(part, layout)) as Arc<dyn RowSource>)
-                .collect(),
-        )
+        let source = |part: &[Row]| -> Arc<dyn RowSource> {
+            let memory = Memory::new(part, layout);
+            match layout.storage {
+                Storage::Memory => Arc::new(memory),
+                Storage::Object => Arc::new(object::source(&memory, false)),
+                Storage::ObjectWithFilters => Arc::new(object::source(&memory, true)),
+            }
+        };
+        Self(parts.map(source).collect())
     }
 }
 

@@ -123,6 +123,11 @@ fn store(out: &mut Vec<u8>, store: &StoreStats, counters: &QueryStats) {
     number(out, ",runsSkippedByStream", counters.runs_skipped_by_stream);
     number(out, ",runsSkippedByTime", counters.runs_skipped_by_time);
     number(out, ",runsSkippedByLimit", counters.runs_skipped_by_limit);
+    number(out, ",runsSkippedByText", counters.runs_skipped_by_text);
+    number(out, ",runsSkippedByValue", counters.runs_skipped_by_value);
+    number(out, ",filtersFetched", counters.filters_fetched);
+    number(out, ",filterBytesFetched", counters.filter_bytes_fetched);
+    number(out, ",filtersUnusable", counters.filters_unusable);
     number(out, ",rowsScanned", counters.rows_scanned);
     number(out, ",linesDecoded", counters.lines_decoded);
     out.extend_from_slice(b"}}");

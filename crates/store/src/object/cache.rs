@@ -1,6 +1,7 @@
 //! Opened objects, kept so that a dashboard does not read the same metadata every few seconds.
 
 use super::ObjectSource;
+use super::filters::FilterCache;
 use crate::source::{RowSource, TimeSpan};
 use crate::{CatalogSnapshot, Error, ObjectMeta, Store, TenantId};
 use parking_lot::Mutex;
@@ -16,6 +17,7 @@ struct Inner {
     max_bytes: usize,
     max_sources: usize,
     kept: Mutex<Kept>,
+    filters: FilterCache,
 }
 
 #[derive(Debug, Default)]
@@ -29,19 +31,20 @@ struct Kept {
 const MAX_SOURCES: usize = 20_000;
 
 impl Default for SourceCache {
-    /// A cache of 64 MiB of metadata.
+    /// A cache of 64 MiB of metadata and as much of filters.
     fn default() -> Self {
         Self::new(64 << 20)
     }
 }
 
 impl SourceCache {
-    /// A cache bounded by the memory of the objects' metadata.
+    /// A cache of the objects' metadata in `max_bytes` of memory, and of their filters in as much again.
     pub fn new(max_bytes: usize) -> Self {
         Self(Arc::new(Inner {
             max_bytes,
             max_sources: MAX_SOURCES,
             kept: Mutex::default(),
+            filters: FilterCache::new(max_bytes),
         }))
     }
 
@@ -50,7 +53,8 @@ impl SourceCache {
         let mut kept = self.0.kept.lock();
         kept.clock += 1;
         let now = kept.clock;
-        let open = || ObjectSource::open(store.clone(), meta.clone(), tenant.clone());
+        let filters = || self.0.filters.clone();
+        let open = || ObjectSource::with_filters(store.clone(), meta.clone(), tenant.clone(), filters());
         let (source, used) = kept
             .sources
             .entry((tenant.clone(), meta.key.clone()))
@@ -72,6 +76,11 @@ impl SourceCache {
             .values()
             .map(|(source, _)| source.weight_bytes())
             .sum()
+    }
+
+    /// Memory of the filters that are kept, in bytes.
+    pub fn filter_weight_bytes(&self) -> usize {
+        self.0.filters.weight_bytes()
     }
 
     /// Gives up the least recently used sources until the cache is within its bounds. Sources weigh more after their first use than

@@ -3,21 +3,30 @@
 //! Opening takes one read of the object's beginning and one batch for the metadata of the tenant's sections together with its streams;
 //! everything else is fetched when it is asked for, all pages of a call in one batch. Objects up to 256 KiB are read at once and held.
 //!
+//! Filters (docs/extension-sections.md) are read when a query asks which runs can't hold what it wants; an object without them, or with
+//! damaged ones, excludes nothing. They weigh more than all other metadata, so that a bound of their own applies to those that are kept.
+//!
 //! A run is a page of the line column. Timberline's own objects cut all columns of a section at the same rows, so that a run is one
 //! page of each; in objects that Loki wrote, pages that overlap a run are decoded and sliced.
 
 mod cache;
+mod filters;
 mod open;
 mod pages;
+mod prune;
 mod reader;
 
 pub use cache::{SourceCache, catalog_sources};
 
-use crate::source::{Keys, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, StreamInfo, TimeSpan};
+use crate::source::{
+    ExcludedRuns, Exclusion, Keys, MetadataColumn, RowSource, RunInfo, ScanStats, Selection, StreamInfo, TimeSpan,
+    Wanted,
+};
 use crate::{Error, ObjectMeta, Store, TenantId};
 use arrow_array::{Array, Int64Array};
 use async_trait::async_trait;
 use bytes::Bytes;
+use filters::{FilterCache, FilterKind, Filters};
 use open::{LogsSection, Opened, Run, open};
 use pages::{ColumnPlan, PagedColumn};
 use reader::Reader;
@@ -45,6 +54,15 @@ struct Shared {
     opened: OnceCell<Opened>,
     runs: OnceCell<Arc<[RunInfo]>>,
     weight_bytes: AtomicUsize,
+    filters: FilterCache,
+    /// Of this object in `filters`.
+    filters_key: u64,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.filters.remove(self.filters_key);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -53,11 +71,18 @@ struct Counters {
     pages_fetched: AtomicU64,
     bytes_fetched: AtomicU64,
     bytes_decompressed: AtomicU64,
+    filters_fetched: AtomicU64,
+    filter_bytes_fetched: AtomicU64,
+    filters_unusable: AtomicU64,
 }
 
 impl ObjectSource {
     /// The rows of a tenant in an object. Nothing is read yet.
     pub fn open(store: Store, meta: ObjectMeta, tenant: TenantId) -> Self {
+        Self::with_filters(store, meta, tenant, FilterCache::default())
+    }
+
+    fn with_filters(store: Store, meta: ObjectMeta, tenant: TenantId, filters: FilterCache) -> Self {
         let shared = Shared {
             reader: Reader::new(store, meta.key.clone(), meta.size_bytes),
             meta,
@@ -65,6 +90,8 @@ impl ObjectSource {
             opened: OnceCell::new(),
             runs: OnceCell::new(),
             weight_bytes: AtomicUsize::new(0),
+            filters_key: filters.new_key(),
+            filters,
         };
         Self {
             shared: Arc::new(shared),
@@ -80,7 +107,7 @@ impl ObjectSource {
         }
     }
 
-    /// About the memory that the object's metadata take, 0 before they were read.
+    /// About the memory that the object's metadata take, 0 before they were read. Filters are not part of it.
     pub fn weight_bytes(&self) -> usize {
         self.shared.weight_bytes.load(Ordering::Relaxed)
     }
@@ -122,6 +149,26 @@ impl ObjectSource {
             pages.iter().map(|page| page.raw_bytes).sum(),
         );
         Ok(fetched.into_iter())
+    }
+
+    /// The filters of these kinds that the object has and that can be read, those that are not kept fetched in one batch.
+    async fn filters(&self, kinds: &[FilterKind]) -> Result<Filters, Error> {
+        let opened = self.opened().await?;
+        let cache = &self.shared.filters;
+        let mut filters = cache.get(self.shared.filters_key);
+        let missing = |kind: &FilterKind| !filters.has(*kind) && opened.filters.get(*kind).is_some();
+        let missing: Vec<FilterKind> = kinds.iter().copied().filter(missing).collect();
+        if missing.is_empty() {
+            return Ok(filters);
+        }
+        let fetched = opened.filters.fetch(&missing, &self.shared.reader).await?;
+        let count = |counter: &AtomicU64, by: usize| counter.fetch_add(by as u64, Ordering::Relaxed);
+        count(&self.counters.filters_fetched, missing.len());
+        count(&self.counters.filter_bytes_fetched, fetched.bytes);
+        count(&self.counters.filters_unusable, fetched.unusable);
+        cache.add(self.shared.filters_key, &fetched.filters, fetched.weight_bytes);
+        filters.join(fetched.filters);
+        Ok(filters)
     }
 
     fn failed(&self, error: timberline_dataobj::Error) -> Error {
@@ -286,6 +333,26 @@ impl RowSource for ObjectSource {
         Ok(columns)
     }
 
+    async fn excluded_runs(&self, wanted: &Wanted) -> Result<ExcludedRuns, Error> {
+        if wanted.tells_nothing() {
+            return Ok(ExcludedRuns::default());
+        }
+        let opened = self.opened().await?;
+        let exclude = |filters: &Filters| -> Vec<Option<Exclusion>> {
+            let exclusion = |run: &Run| prune::exclusion(opened.sections.get(run.section)?, &run.rows, wanted, filters);
+            opened.runs.iter().map(exclusion).collect()
+        };
+        // That no column holds the name is known without filters.
+        let mut excluded = exclude(&Filters::default());
+        if excluded.iter().any(Option::is_none) {
+            let mut kinds = Vec::new();
+            kinds.extend((!wanted.texts.is_empty()).then_some(FilterKind::Text));
+            kinds.extend((!wanted.values.is_empty()).then_some(FilterKind::Values));
+            excluded = exclude(&self.filters(&kinds).await?);
+        }
+        Ok(excluded.into_iter().collect())
+    }
+
     fn scan_stats(&self) -> ScanStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ScanStats {
@@ -293,6 +360,9 @@ impl RowSource for ObjectSource {
             pages_fetched: load(&self.counters.pages_fetched),
             bytes_fetched: load(&self.counters.bytes_fetched),
             bytes_decompressed: load(&self.counters.bytes_decompressed),
+            filters_fetched: load(&self.counters.filters_fetched),
+            filter_bytes_fetched: load(&self.counters.filter_bytes_fetched),
+            filters_unusable: load(&self.counters.filters_unusable),
         }
     }
 }

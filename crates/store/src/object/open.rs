@@ -1,5 +1,6 @@
 //! Opening an object: its header, the metadata of the tenant's sections, and the tenant's streams.
 
+use super::filters::FilterSections;
 use super::pages::PagedColumn;
 use super::reader::Reader;
 use crate::source::{Selection, StreamInfo, TimeSpan};
@@ -23,6 +24,7 @@ pub(super) struct Opened {
     pub(super) streams: Arc<[StreamInfo]>,
     pub(super) sections: Vec<LogsSection>,
     pub(super) runs: Vec<Run>,
+    pub(super) filters: FilterSections,
     /// About the memory that all this takes.
     pub(super) weight_bytes: usize,
 }
@@ -30,6 +32,8 @@ pub(super) struct Opened {
 /// A logs section of the tenant.
 #[derive(Debug)]
 pub(super) struct LogsSection {
+    /// Position in the object.
+    pub(super) index: usize,
     pub(super) stream_id: PagedColumn,
     pub(super) timestamp: PagedColumn,
     /// Absent if all lines are null, which Loki never writes.
@@ -90,6 +94,7 @@ pub(super) async fn open(reader: &Reader, tenant: &TenantId) -> Result<Opened, E
         streams: streams.into(),
         sections,
         runs,
+        filters: FilterSections::find(&layout, tenant),
         weight_bytes,
     })
 }
@@ -145,6 +150,7 @@ impl LogsSection {
             )
         };
         Ok(Self {
+            index: section.index,
             stream_id: stream_id.ok_or_else(|| missing(column::STREAM_ID))?,
             timestamp: timestamp.ok_or_else(|| missing(column::TIMESTAMP))?,
             message,

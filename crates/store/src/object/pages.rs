@@ -51,14 +51,20 @@ impl PagedColumn {
 
     /// The pages that have rows in a range, each with the row at which it starts.
     pub(super) fn pages_in(&self, rows: Range<u64>) -> impl Iterator<Item = (u64, &PageMeta)> {
+        self.numbered_pages_in(rows).map(|(_, start, page)| (start, page))
+    }
+
+    /// The same with the position of each page in the column.
+    pub(super) fn numbered_pages_in(&self, rows: Range<u64>) -> impl Iterator<Item = (usize, u64, &PageMeta)> {
         let first = self
             .starts
             .partition_point(|start| *start <= rows.start)
             .saturating_sub(1);
-        let pages = self.starts.iter().copied().zip(&self.meta.pages).skip(first);
+        let pages = self.starts.iter().zip(&self.meta.pages).enumerate().skip(first);
         pages
-            .take_while(move |(start, _)| *start < rows.end)
-            .filter(move |(start, page)| page.rows > 0 && start + page.rows > rows.start)
+            .map(|(number, (start, page))| (number, *start, page))
+            .take_while(move |(_, start, _)| *start < rows.end)
+            .filter(move |(_, start, page)| page.rows > 0 && start + page.rows > rows.start)
     }
 
     /// What to fetch for the selected rows of a run. The caller has checked the selection.
