@@ -394,8 +394,15 @@ fn damages() -> Vec<(Check, Vec<u8>)> {
         (Check::Value, pointers(&[1, 2], &[1, 2], &bloom([64, 1 << 63, 64, 5]))),
         (
             Check::Extension,
+            object([FinishedSection {
+                metadata: b"of another version".to_vec(),
+                ..section(SectionKind::Volume, "t", &[], &[])
+            }]),
+        ),
+        (
+            Check::Extension,
             object([section(
-                SectionKind::from_names("timberline", "volume"),
+                SectionKind::Volume,
                 "t",
                 &[Int64("stream_id", some(&[1, 2]))],
                 &[],
