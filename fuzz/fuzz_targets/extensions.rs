@@ -7,7 +7,10 @@ use timberline_dataobj::extension::{
     find_section,
 };
 use timberline_dataobj::*;
-use timberline_fuzz::page;
+use timberline_fuzz::{memory, page};
+
+/// Bytes that one byte of a data region may cost (chapter "Limits" of `docs/format.md`).
+const PER_DATA_BYTE: usize = 100;
 
 fuzz_target!(|input: &[u8]| {
     if let Some(filter) = FuseFilter::from_bytes(input) {
@@ -33,12 +36,13 @@ fn read(object: &[u8], sections: &[Section]) {
         if SectionMeta::parse(section, metadata).is_ok_and(|meta| !page::is_small(&meta)) {
             continue;
         }
-        match section.kind.name() {
-            TEXT_FILTER => drop(TextFilters::parse(section, metadata, data)),
-            VALUE_FILTER => drop(ValueFilters::parse(section, metadata, data)),
-            VOLUME => drop(Volume::parse(section, metadata, data)),
+        let most_bytes = memory::of_metadata(metadata.len()) + PER_DATA_BYTE * data.len();
+        memory::bounded(most_bytes, || match section.kind {
+            SectionKind::TextFilter => drop(TextFilters::parse(section, metadata, data)),
+            SectionKind::ValueFilter => drop(ValueFilters::parse(section, metadata, data)),
+            SectionKind::Volume => drop(Volume::parse(section, metadata, data)),
             _ => {}
-        }
+        });
     }
 }
 

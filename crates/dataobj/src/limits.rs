@@ -1,7 +1,7 @@
 //! Bounds on what a reader allocates for sizes that come from outside. The writer keeps within them, so nothing it writes
 //! is refused.
 
-use crate::error::Damage;
+use crate::error::{Damage, Error};
 
 /// Largest page with its values uncompressed: 1 GiB, well above any page hint plus one huge line, and small enough for
 /// 32-bit string offsets.
@@ -17,6 +17,20 @@ pub const MAX_HEADER_BYTES: u64 = 1 << 24;
 /// Names are stored once and referred to by number, so a small file could name a large string very often. Each reference
 /// takes some 20 bytes of the file; names longer than ten times that are not what anybody writes everywhere.
 const MAX_NAME_RATIO: usize = 16;
+
+/// An error if `value` is above the limit.
+pub(crate) fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), Error> {
+    if value <= limit {
+        Ok(())
+    } else {
+        Err(Error::TooLarge { what, value, limit })
+    }
+}
+
+/// An error if a reader would refuse that many bytes of names, each counted wherever it is referred to from `bytes` bytes of file.
+pub(crate) fn check_names(what: &'static str, names_bytes: usize, bytes: usize) -> Result<(), Error> {
+    check_limit(what, names_bytes as u64, NameBudget::new(bytes).left as u64)
+}
 
 /// Bounds the bytes of names copied out of a string table.
 #[derive(Debug)]

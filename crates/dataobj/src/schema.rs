@@ -1,5 +1,6 @@
 //! Names that sections and columns carry (specification chapter 8).
 
+use crate::extension::{NAMESPACE, TEXT_FILTER, VALUE_FILTER, VOLUME};
 use std::fmt;
 
 /// The namespace of all section kinds that Loki defines.
@@ -20,6 +21,12 @@ pub enum SectionKind {
     Postings,
     /// Index objects: aggregates per logs section.
     Stats,
+    /// Of this project, [`crate::extension::TextFilters`]: which pages can't hold a text.
+    TextFilter,
+    /// Of this project, [`crate::extension::ValueFilters`]: which pages can't hold a value of structured metadata.
+    ValueFilter,
+    /// Of this project, [`crate::extension::Volume`]: rows and bytes per stream, level and minute.
+    Volume,
     /// Anything else, to be passed over.
     Unknown {
         /// Who defines the kind.
@@ -29,21 +36,25 @@ pub enum SectionKind {
     },
 }
 
-/// Every known kind with its name and the section versions that this crate reads.
-const KINDS: [(SectionKind, &str, &[u32]); 6] = [
-    (SectionKind::Streams, "streams", &[2]),
-    (SectionKind::Logs, "logs", &[2, 3]),
-    (SectionKind::Pointers, "pointers", &[2]),
-    (SectionKind::IndexPointers, "indexpointers", &[2]),
-    (SectionKind::Postings, "postings", &[2]),
-    (SectionKind::Stats, "stats", &[2]),
+/// Every known kind with its namespace, its name, and the section versions that an object may have without being refused; none are
+/// given for kinds that readers can do without.
+const KINDS: [(SectionKind, &str, &str, Option<&[u32]>); 9] = [
+    (SectionKind::Streams, LOKI_NAMESPACE, "streams", Some(&[2])),
+    (SectionKind::Logs, LOKI_NAMESPACE, "logs", Some(&[2, 3])),
+    (SectionKind::Pointers, LOKI_NAMESPACE, "pointers", Some(&[2])),
+    (SectionKind::IndexPointers, LOKI_NAMESPACE, "indexpointers", Some(&[2])),
+    (SectionKind::Postings, LOKI_NAMESPACE, "postings", Some(&[2])),
+    (SectionKind::Stats, LOKI_NAMESPACE, "stats", Some(&[2])),
+    (SectionKind::TextFilter, NAMESPACE, TEXT_FILTER, None),
+    (SectionKind::ValueFilter, NAMESPACE, VALUE_FILTER, None),
+    (SectionKind::Volume, NAMESPACE, VOLUME, None),
 ];
 
 impl SectionKind {
     pub(crate) fn from_names(namespace: &str, kind: &str) -> SectionKind {
         let known = KINDS
             .iter()
-            .find(|(_, name, _)| namespace == LOKI_NAMESPACE && *name == kind);
+            .find(|(_, known_namespace, name, _)| (*known_namespace, *name) == (namespace, kind));
         match known {
             Some((known, ..)) => known.clone(),
             None => SectionKind::Unknown {
@@ -57,6 +68,7 @@ impl SectionKind {
     pub fn namespace(&self) -> &str {
         match self {
             SectionKind::Unknown { namespace, .. } => namespace,
+            SectionKind::TextFilter | SectionKind::ValueFilter | SectionKind::Volume => NAMESPACE,
             _ => LOKI_NAMESPACE,
         }
     }
@@ -70,15 +82,19 @@ impl SectionKind {
             SectionKind::IndexPointers => "indexpointers",
             SectionKind::Postings => "postings",
             SectionKind::Stats => "stats",
+            SectionKind::TextFilter => TEXT_FILTER,
+            SectionKind::ValueFilter => VALUE_FILTER,
+            SectionKind::Volume => VOLUME,
             SectionKind::Unknown { kind, .. } => kind,
         }
     }
 
-    /// True if this crate reads that version of the kind; unknown kinds are never checked.
+    /// False if an object with that version of the kind must be refused.
     pub(crate) fn reads_version(&self, version: u32) -> bool {
-        KINDS
+        let refuses = |versions: &[u32]| !versions.contains(&version);
+        !KINDS
             .iter()
-            .all(|(kind, _, versions)| kind != self || versions.contains(&version))
+            .any(|(kind, .., versions)| kind == self && versions.is_some_and(refuses))
     }
 }
 

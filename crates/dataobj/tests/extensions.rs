@@ -236,6 +236,15 @@ fn an_independent_decoder_reads_them() {
     };
     f(1, TEXT_FILTER, 2);
     f(2, VALUE_FILTER, 2);
+    let known = layout(&object)
+        .sections()
+        .iter()
+        .map(|section| section.kind.clone())
+        .collect::<Vec<_>>();
+    assert_eq!(
+        known[1..],
+        [SectionKind::TextFilter, SectionKind::ValueFilter, SectionKind::Volume]
+    );
     f(3, VOLUME, naive_volume(rows.iter()).len() as u64);
 }
 
@@ -309,6 +318,56 @@ fn metadata_that_is_no_level_gives_no_volume() {
     }
     let object = write(&[("t", &[&rows])], &SortOrder::StreamAscending);
     assert_eq!(read_volume(&object, "t"), None);
+}
+
+/// Each section has few enough levels, both together have not.
+#[test]
+fn too_many_levels_in_several_sections_give_no_volume() {
+    let f = |levels: u64, want: bool| {
+        let mut rows = rows(levels * 10);
+        for (number, row) in rows.iter_mut().enumerate() {
+            (row.stream_id, row.timestamp_ns) = (1, 0);
+            row.metadata[0].1 = format!("{:02}", number as u64 / 10);
+        }
+        let half = rows.len() / 2;
+        let object = write(&[("t", &[&rows[..half], &rows[half..]])], &SortOrder::StreamAscending);
+        assert_eq!(read_volume(&object, "t").is_some(), want, "{levels} levels");
+    };
+    f(64, true);
+    f(65, false);
+}
+
+/// Two columns that share their bytes: otherwise a small section could describe any number of rows.
+#[test]
+fn pages_that_share_bytes_are_refused() {
+    let rows: Vec<Row> = (0..2)
+        .map(|_| Row {
+            stream_id: 1,
+            timestamp_ns: 0,
+            line: "x".to_owned(),
+            metadata: Vec::new(),
+        })
+        .collect();
+    let object = write(&[("t", &[&rows])], &SortOrder::StreamAscending);
+    let layout = layout(&object);
+    let section = find_section(&layout, "t", VOLUME).unwrap();
+    let mut metadata = bytes(&object, &section.metadata).to_vec();
+    let mut data = bytes(&object, &section.data).to_vec();
+    assert_eq!(Volume::parse(section, &metadata, &data).unwrap().len(), 1);
+    // The columns `rows` and `line_bytes` hold a 2 each, in pages of four bytes at 12 and 16. One goes.
+    assert_eq!(data[12..16], data[16..20]);
+    data.drain(16..20);
+    let mut section = section.clone();
+    section.data.end -= 4;
+    for (before, after) in [(16, 12), (20, 16)] {
+        let offset = metadata.windows(2).position(|bytes| bytes == [7 << 3, before]).unwrap();
+        metadata[offset + 1] = after;
+    }
+    let error = Volume::parse(&section, &metadata, &data).unwrap_err().to_string();
+    assert!(
+        error.ends_with("pages of 24 bytes in a data region of 20: some share bytes"),
+        "{error}"
+    );
 }
 
 #[test]

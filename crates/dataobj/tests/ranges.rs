@@ -366,6 +366,25 @@ fn pages_and_requests_of_selections() {
     );
 }
 
+/// What is stored counts as well: it is fetched, whatever it claims to become.
+#[test]
+fn windows_bound_what_is_fetched() {
+    let (_, mut meta) = section();
+    for page in meta.columns.iter_mut().flat_map(|column| &mut column.pages) {
+        page.raw_bytes = 0;
+    }
+    let options = ScanOptions {
+        window_bytes: 25_000,
+        ..ScanOptions::default()
+    };
+    let mut scan = Scan::new(&meta, &Predicate::all(), &["line".into()], options).unwrap();
+    let Step::Fetch(ranges) = scan.step().unwrap() else {
+        panic!("lines have to be fetched");
+    };
+    let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    assert_eq!(bytes, page_bytes(&meta, &[("line", 0..2)]));
+}
+
 #[test]
 fn windows_bound_what_is_held_and_near_pages_share_requests() {
     let (object, meta) = section();

@@ -98,6 +98,54 @@ fn versions_of_the_kinds() {
     };
     check(unknown("github.com/grafana/loki", "dreams"), 9, "reads");
     check(unknown("example.org", "logs"), 9, "reads");
+    // What readers can do without is no reason to refuse an object.
+    for kind in [SectionKind::TextFilter, SectionKind::ValueFilter, SectionKind::Volume] {
+        (0..3).for_each(|version| check(kind.clone(), version, "reads"));
+    }
+}
+
+/// Readers bound the names that they copy; what they would refuse is not written.
+#[test]
+fn long_names_are_used_only_so_often() {
+    let written = |tenant_bytes: usize, sections: usize| {
+        let mut object = ObjectWriter::new();
+        for _ in 0..sections {
+            let tenant = "x".repeat(tenant_bytes);
+            let section = SectionWriter::new(SectionKind::Logs, 2, &tenant, &WriterOptions::default());
+            object.push_section(section.finish(&[], None).unwrap());
+        }
+        object.finish()
+    };
+    for (tenant_bytes, sections) in [(150, 5000), (2000, 20), (100_000, 1)] {
+        let object = written(tenant_bytes, sections).unwrap();
+        assert!(
+            ObjectLayout::parse(&object).is_ok(),
+            "{tenant_bytes} bytes, {sections} sections"
+        );
+    }
+    let error = written(2000, 30).unwrap_err().to_string();
+    assert!(error.starts_with("names in the object header of 60810 exceeds the limit of "), "{error}");
+
+    let columns = |tag_bytes: usize, columns: usize| {
+        let mut section = SectionWriter::new(SectionKind::Logs, 2, "t", &WriterOptions::default());
+        let mut order = Vec::new();
+        for column in 0..columns {
+            let id = section.add_column(ColumnSpec {
+                physical: Physical::Int64,
+                logical: format!("column{column}"),
+                tag: "x".repeat(tag_bytes),
+                compression: Compression::None,
+                range: false,
+                cardinality: false,
+            });
+            section.append_int64(id, 0, 1).unwrap();
+            order.push(id);
+        }
+        section.finish(&order, None)
+    };
+    assert!(columns(150, 1000).is_ok());
+    let error = columns(2000, 100).unwrap_err().to_string();
+    assert!(error.starts_with("names in section metadata of 200790 exceeds the limit of "), "{error}");
 }
 
 #[test]

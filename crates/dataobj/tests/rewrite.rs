@@ -62,7 +62,7 @@ impl Rewriter {
                 SectionKind::IndexPointers => Rewriter::index_pointers,
                 SectionKind::Postings => Rewriter::postings,
                 SectionKind::Stats => Rewriter::stats,
-                SectionKind::Unknown { .. } => panic!("{} has no rows", section.kind),
+                _ => panic!("{} has no rows", section.kind),
             };
             writer.push_section(rewrite(self, section, &meta, data, &mut scratch).unwrap());
         }

@@ -402,6 +402,16 @@ fn changed_bytes_before_the_pages() {
 }
 
 #[test]
+fn two_columns_of_one_name_are_damage() {
+    let min = Integers("min_timestamp", &[ONE]);
+    let max = Integers("max_timestamp", &[ONE]);
+    let id = Integers("stream_id", &[ONE]);
+    let labels = [Strings("label", "a", &[A]), Strings("label", "a", &[B])];
+    let want = "there are two columns label \"a\"";
+    check(&SectionKind::Streams, &[id, min, max, labels[0], labels[1]], want);
+}
+
+#[test]
 fn tags_that_nobody_knows_are_kept_apart() {
     let min = Integers("min_timestamp", &[ONE]);
     let max = Integers("max_timestamp", &[ONE]);

@@ -1,13 +1,14 @@
 //! Which pages can be passed over: the sections of text filters and of value filters (docs/extension-sections.md chapters
 //! 4 and 5).
 
+use super::FILTERS_VERSION;
 use super::collect::{IDS, PageRecord, VALUES, WORDS, value_key};
 use super::grams::TextNeedle;
 use super::page_filter::FilterShape;
 use super::table::{ByteColumn, Column, TableReader, TableWriter};
-use super::{FILTERS_VERSION, TEXT_FILTER, VALUE_FILTER};
 use crate::error::Error;
 use crate::read::{PageMeta, Section};
+use crate::schema::SectionKind;
 use crate::write::FinishedSection;
 use std::collections::HashMap;
 
@@ -76,9 +77,9 @@ impl Pages {
 
 impl TextFilters {
     /// Reads a section of kind `text_filter`, of which `metadata` and `data` are the two regions, fetched whole. Takes
-    /// memory for at most some ten times their bytes.
+    /// memory for at most a hundred times the bytes of `data`, and usually for hardly more than them.
     pub fn parse(section: &Section, metadata: &[u8], data: &[u8]) -> Result<TextFilters, Error> {
-        let table = TableReader::open(section, TEXT_FILTER, FILTERS_VERSION, metadata, data)?;
+        let table = TableReader::open(section, &SectionKind::TextFilter, FILTERS_VERSION, metadata, data)?;
         let pages = Pages {
             rows: read_pages(&table)?.into_iter().map(PageRow::by_position).collect(),
         };
@@ -100,9 +101,9 @@ impl TextFilters {
 
 impl ValueFilters {
     /// Reads a section of kind `value_filter`, of which `metadata` and `data` are the two regions, fetched whole. Takes
-    /// memory for at most some ten times their bytes.
+    /// memory for at most a hundred times the bytes of `data`, and usually for hardly more than them.
     pub fn parse(section: &Section, metadata: &[u8], data: &[u8]) -> Result<ValueFilters, Error> {
-        let table = TableReader::open(section, VALUE_FILTER, FILTERS_VERSION, metadata, data)?;
+        let table = TableReader::open(section, &SectionKind::ValueFilter, FILTERS_VERSION, metadata, data)?;
         let mut filters = ValueFilters {
             keys: HashMap::new(),
             values: table.bytes(VALUE_SETS)?,
@@ -198,7 +199,7 @@ pub(super) struct ColumnRecords<'a> {
 /// The section of text filters; `None` if there are none.
 pub(super) fn write_text(tenant: &str, columns: &[ColumnRecords<'_>]) -> Result<Option<FinishedSection>, Error> {
     let names = [SECTION, PAGE, PAGE_ROWS, PAGE_CRC, WORD_SETS, ID_SETS];
-    let mut table = TableWriter::new(TEXT_FILTER, FILTERS_VERSION, tenant, &names);
+    let mut table = TableWriter::new(SectionKind::TextFilter, FILTERS_VERSION, tenant, &names);
     let mut row = 0;
     for column in columns {
         for page in column.pages {
@@ -217,7 +218,7 @@ pub(super) fn write_text(tenant: &str, columns: &[ColumnRecords<'_>]) -> Result<
 /// The section of value filters; `None` if there are none.
 pub(super) fn write_values(tenant: &str, columns: &[ColumnRecords<'_>]) -> Result<Option<FinishedSection>, Error> {
     let names = [SECTION, PAGE, PAGE_ROWS, PAGE_CRC, KEY, VALUE_SETS];
-    let mut table = TableWriter::new(VALUE_FILTER, FILTERS_VERSION, tenant, &names);
+    let mut table = TableWriter::new(SectionKind::ValueFilter, FILTERS_VERSION, tenant, &names);
     let mut row = 0;
     for column in columns {
         for (at, page) in column.pages.iter().enumerate() {

@@ -227,7 +227,9 @@ impl<'a> FuseFilter<'a> {
         let first_segments = u32::from_le_bytes([a, b, c, d]);
         let slots = (u64::from(first_segments) + 2) << segment_shift;
         let expected = (slots * u64::from(width)).div_ceil(8);
-        if first_segments == 0 || expected != fingerprints.len() as u64 {
+        // More slots than keys have values are never made, and could not be multiplied with one.
+        let is_odd = first_segments == 0 || slots > u64::from(u32::MAX);
+        if is_odd || expected != fingerprints.len() as u64 {
             return Err(Damage::new(format!(
                 "filter of {} bytes of fingerprints where {slots} slots take {expected}",
                 fingerprints.len()

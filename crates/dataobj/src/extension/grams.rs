@@ -34,6 +34,9 @@ pub(crate) const WORD_SHIFT: u32 = 32 - WORD_BITS;
 /// Places for id keys that came last.
 const RECENT_BITS: u32 = 12;
 
+/// What stands in a place for id keys where none has been: the lowest bits of keys are zero.
+const NO_KEY: u32 = u32::MAX;
+
 /// Places for stretches without digits.
 const SEEN_BITS: u32 = 10;
 
@@ -95,7 +98,7 @@ impl Default for PageGrams {
             words: vec![0; 1 << (WORD_BITS - 6)],
             seen: SeenStretches::default(),
             ids: Vec::new(),
-            recent: vec![0; 1 << RECENT_BITS],
+            recent: vec![NO_KEY; 1 << RECENT_BITS],
         }
     }
 }
@@ -134,7 +137,7 @@ impl PageGrams {
     pub fn take_words(&mut self, keys: &mut Vec<u32>) {
         keys.clear();
         self.seen.clear();
-        self.recent.fill(0);
+        self.recent.fill(NO_KEY);
         for (at, word) in self.words.iter_mut().enumerate() {
             let mut bits = std::mem::take(word);
             while bits != 0 {

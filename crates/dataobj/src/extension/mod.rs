@@ -47,8 +47,12 @@ mod tests;
 mod volume;
 
 pub use filters::{LogsPage, TextFilters, ValueFilters};
+// For measuring other filters (`examples/filters`) and for fuzzing; not part of the interface.
+#[doc(hidden)]
 pub use fuse::{FuseBuilder, FuseFilter, sort_keys};
-pub use grams::{PageGrams, TextNeedle};
+#[doc(hidden)]
+pub use grams::PageGrams;
+pub use grams::TextNeedle;
 pub use literals::{TextCondition, required_literals};
 pub use volume::{Volume, VolumeCell};
 
@@ -57,7 +61,7 @@ pub(crate) use volume::VolumeBuilder;
 
 use crate::error::Error;
 use crate::read::{ObjectLayout, Section};
-use crate::schema::column;
+use crate::schema::{SectionKind, column};
 use crate::write::{ColumnSpec, FinishedSection};
 use filters::ColumnRecords;
 
@@ -84,7 +88,7 @@ pub fn find_section<'l>(layout: &'l ObjectLayout, tenant: &str, kind: &str) -> O
     } else {
         FILTERS_VERSION
     };
-    let kind = table::kind(kind);
+    let kind = SectionKind::from_names(NAMESPACE, kind);
     let mut sections = layout.sections().iter();
     sections.find(|section| section.tenant == tenant && section.kind == kind && section.version == version)
 }

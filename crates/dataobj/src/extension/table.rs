@@ -8,8 +8,6 @@ use crate::stats::Physical;
 use crate::write::{ColumnId, ColumnSpec, FinishedSection, SectionWriter, WriterOptions};
 use arrow_array::{Array, BinaryArray, Int64Array};
 
-use super::NAMESPACE;
-
 /// Raw bytes after which a page is closed: checksums then cover pieces of this size, and a piece can be fetched alone.
 const PAGE_BYTES: usize = 64 << 10;
 
@@ -32,14 +30,6 @@ impl Column {
     }
 }
 
-/// The kind of that name in this project's namespace.
-pub(super) fn kind(name: &str) -> SectionKind {
-    SectionKind::Unknown {
-        namespace: NAMESPACE.to_owned(),
-        kind: name.to_owned(),
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct TableWriter {
     section: SectionWriter,
@@ -47,13 +37,13 @@ pub(super) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(super) fn new(name: &str, version: u32, tenant: &str, columns: &[Column]) -> TableWriter {
+    pub(super) fn new(kind: SectionKind, version: u32, tenant: &str, columns: &[Column]) -> TableWriter {
         let options = WriterOptions {
             page_bytes: PAGE_BYTES,
             page_rows: 0,
             ..WriterOptions::default()
         };
-        let mut section = SectionWriter::new(kind(name), version, tenant, &options);
+        let mut section = SectionWriter::new(kind, version, tenant, &options);
         let mut add = |column: &Column| {
             section.add_column(ColumnSpec {
                 physical: column.physical,
@@ -113,18 +103,18 @@ impl ByteColumn {
 }
 
 impl<'a> TableReader<'a> {
-    /// Takes the two regions of a section. A row takes a byte of each column without nulls, so that memory is bounded by
-    /// the size of the section, whatever it claims.
+    /// Takes the two regions of a section. A row takes a byte of each column without nulls, and no byte belongs to two pages,
+    /// so that memory is bounded by the size of the section, whatever it claims.
     pub(super) fn open(
         section: &'a Section,
-        name: &str,
+        kind: &SectionKind,
         version: u32,
         metadata: &[u8],
         data: &'a [u8],
     ) -> Result<TableReader<'a>, Error> {
-        if section.kind != kind(name) || section.version != version {
+        if section.kind != *kind || section.version != version {
             return Err(Error::Unsupported(format!(
-                "section {}: {} of version {} where {NAMESPACE}/{name} of version {version} is read",
+                "section {}: {} of version {} read as {kind} of version {version}",
                 section.index, section.kind, section.version
             )));
         }
@@ -139,6 +129,14 @@ impl<'a> TableReader<'a> {
         }
         if table.meta.rows > expected {
             return Err(table.damaged(format!("{} rows in {expected} bytes", table.meta.rows)));
+        }
+        let pages = table.meta.columns.iter().flat_map(|column| &column.pages);
+        let lengths = pages.map(|page| page.range.end - page.range.start);
+        let stored = lengths.fold(0u64, u64::saturating_add);
+        if stored > expected {
+            return Err(table.damaged(format!(
+                "pages of {stored} bytes in a data region of {expected}: some share bytes"
+            )));
         }
         Ok(table)
     }
@@ -222,11 +220,6 @@ impl<'a> TableReader<'a> {
                 "column {} is {:?} with compression {:?}",
                 column.name, meta.physical, meta.compression
             )));
-        }
-        // Pages that overlapped would let a small region hold any number of values.
-        let stored = meta.pages.iter().map(|page| page.range.end - page.range.start);
-        if stored.fold(0u64, u64::saturating_add) > self.data.len() as u64 {
-            return Err(self.damaged(format!("column {} is larger than its section", column.name)));
         }
         Ok(Some(meta))
     }

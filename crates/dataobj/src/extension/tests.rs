@@ -126,6 +126,20 @@ fn no_needle_of_a_million_is_lost() {
     assert!(excluded * 10 > tried * 6, "{excluded} of {tried}");
 }
 
+/// Found by trying: of six hexadecimal digits, these have the key that is zero.
+#[test]
+fn a_gram_whose_key_is_zero_is_kept() {
+    for id in ["ac8ab4", "7cecf9", "28e75b"] {
+        let line = format!("id={id};").into_bytes();
+        let needle = TextNeedle::new(&line);
+        assert_eq!(needle.ids(), [0], "{id}");
+        let others = (0..500u64).map(|i| format!("{:016x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes());
+        let lines: Vec<Vec<u8>> = std::iter::once(line.clone()).chain(others).collect();
+        let filters = Filters::build(&lines, 20_000).unwrap();
+        assert!(may_contain(&filters.parsed(), &line), "{id}");
+    }
+}
+
 #[test]
 fn a_needle_tells_something_from_its_length_on() {
     let f = |needle: &str, words: usize, ids: bool| {

@@ -1,10 +1,11 @@
 //! Rows and bytes per stream, level and minute (docs/extension-sections.md chapter 6).
 // hot path: no locks, no logging, no allocation per row.
 
+use super::VOLUME_VERSION;
 use super::table::{Column, TableReader, TableWriter};
-use super::{VOLUME, VOLUME_VERSION};
 use crate::error::Error;
 use crate::read::Section;
+use crate::schema::SectionKind;
 use crate::write::{FinishedSection, LogRow};
 
 /// The structured metadata that names an entry's level.
@@ -226,11 +227,12 @@ impl Volume {
     /// The section; `None` if it would save nothing.
     pub(crate) fn write(&self, tenant: &str) -> Result<Option<FinishedSection>, Error> {
         let rows: u64 = self.cells.iter().map(|cell| cell.rows).sum();
-        if self.cells.is_empty() || rows < MIN_ROWS_PER_CELL * self.cells.len() as u64 {
+        let saves_little = rows < MIN_ROWS_PER_CELL * self.cells.len() as u64;
+        if self.cells.is_empty() || saves_little || self.levels.len() > MAX_LEVELS {
             return Ok(None);
         }
         let columns = [STREAM_ID, LEVEL, MINUTE, ROWS, LINE_BYTES, METADATA_BYTES];
-        let mut table = TableWriter::new(VOLUME, VOLUME_VERSION, tenant, &columns);
+        let mut table = TableWriter::new(SectionKind::Volume, VOLUME_VERSION, tenant, &columns);
         let (mut stream_id, mut level) = (None, None);
         for (row, cell) in self.cells().enumerate() {
             let row = row as u64;
@@ -251,9 +253,10 @@ impl Volume {
     }
 
     /// Reads a section of kind `volume`, of which `metadata` and `data` are the two regions, fetched whole. Takes memory for
-    /// at most some ten times its bytes.
+    /// at most a hundred times the bytes of `data`, and usually for some ten times. Each of the three numbers adds up to at
+    /// most `i64::MAX` over all cells.
     pub fn parse(section: &Section, metadata: &[u8], data: &[u8]) -> Result<Volume, Error> {
-        let table = TableReader::open(section, VOLUME, VOLUME_VERSION, metadata, data)?;
+        let table = TableReader::open(section, &SectionKind::Volume, VOLUME_VERSION, metadata, data)?;
         let streams = table.nullable_integers(STREAM_ID)?;
         let levels = table.bytes(LEVEL)?;
         let minutes = table.integers(MINUTE)?;
@@ -263,7 +266,8 @@ impl Volume {
 
         let mut names: Vec<Box<[u8]>> = Vec::new();
         let (mut stream_id, mut level) = (None, None);
-        let mut cells = Vec::with_capacity(table.rows());
+        let mut totals = [0u64; 3];
+        let mut cells: Vec<Cell> = Vec::with_capacity(table.rows());
         for row in 0..table.rows() {
             if let Some(Some(next)) = streams.get(row).copied() {
                 (stream_id, level) = (Some(next), None);
@@ -281,7 +285,7 @@ impl Volume {
             let (Some(stream_id), Some(level)) = (stream_id, level) else {
                 return Err(table.damaged(format!("row {row} has no stream or level, nor one above")));
             };
-            cells.push(Cell {
+            let cell = Cell {
                 key: CellKey {
                     stream_id,
                     level: level as u32,
@@ -290,8 +294,82 @@ impl Volume {
                 rows: rows[row],
                 line_bytes: line_bytes[row],
                 metadata_bytes: metadata_bytes[row],
-            });
+            };
+            let order = |cell: &Cell| (cell.key.stream_id, &names[cell.key.level as usize], cell.key.minute);
+            if cells.last().is_some_and(|last| order(last) >= order(&cell)) {
+                return Err(table.damaged(format!("row {row} does not come behind the one above")));
+            }
+            for (total, number) in totals.iter_mut().zip([cell.rows, cell.line_bytes, cell.metadata_bytes]) {
+                *total = total.saturating_add(number);
+            }
+            if totals.iter().any(|total| *total > i64::MAX.cast_unsigned()) {
+                return Err(table.damaged(format!("numbers of row {row} and those above add up to too much")));
+            }
+            cells.push(cell);
         }
         Ok(Volume { levels: names, cells })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{ObjectLayout, Parsed};
+    use crate::write::ObjectWriter;
+
+    /// What a reader says of rows, each with stream, level, minute and a number of entries and bytes.
+    fn read(rows: &[(Option<i64>, Option<&str>, i64, i64)]) -> String {
+        let columns = [STREAM_ID, LEVEL, MINUTE, ROWS, LINE_BYTES, METADATA_BYTES];
+        let mut table = TableWriter::new(SectionKind::Volume, VOLUME_VERSION, "t", &columns);
+        for (row, (stream_id, level, minute, count)) in (0..).zip(rows) {
+            if let Some(stream_id) = stream_id {
+                table.integer(STREAM_ID, row, *stream_id).unwrap();
+            }
+            if let Some(level) = level {
+                table.bytes(LEVEL, row, level.as_bytes()).unwrap();
+            }
+            table.integer(MINUTE, row, *minute).unwrap();
+            for column in [ROWS, LINE_BYTES, METADATA_BYTES] {
+                table.integer(column, row, *count).unwrap();
+            }
+        }
+        let mut object = ObjectWriter::new();
+        object.push_section(table.finish().unwrap());
+        let object = object.finish().unwrap();
+        let Parsed::Complete(layout) = ObjectLayout::parse(&object).unwrap() else {
+            unreachable!()
+        };
+        let section = &layout.sections()[0];
+        let slice = |range: &std::ops::Range<u64>| &object[range.start as usize..range.end as usize];
+        match Volume::parse(section, slice(&section.metadata), slice(&section.data)) {
+            Ok(volume) => format!("{} cells", volume.len()),
+            Err(error) => error.to_string().rsplit_once(": ").unwrap().1.to_owned(),
+        }
+    }
+
+    #[test]
+    fn rows_that_no_writer_makes_are_refused() {
+        let (one, error, info) = (Some(1), Some("error"), Some("info"));
+        let f = |rows: &[_], want: &str| assert_eq!(read(rows), want);
+        f(&[(one, error, 5, 1), (None, None, 6, 1), (None, info, 0, 1)], "3 cells");
+        f(&[(one, info, 5, 1), (Some(2), error, 0, 1)], "2 cells");
+        f(&[(one, Some(""), i64::MIN, 1), (None, None, i64::MAX, 1)], "2 cells");
+        let above = "row 1 does not come behind the one above";
+        f(&[(one, error, 5, 1), (None, None, 5, 1)], above);
+        f(&[(one, error, 5, 1), (None, None, 4, 1)], above);
+        f(&[(one, info, 5, 1), (None, error, 6, 1)], above);
+        f(&[(Some(2), error, 5, 1), (one, error, 6, 1)], above);
+        f(&[(one, None, 5, 1)], "row 0 has no stream or level, nor one above");
+        f(
+            &[(one, error, 5, 1), (Some(2), None, 5, 1)],
+            "row 1 has no stream or level, nor one above",
+        );
+        f(&[(one, error, 5, -1)], "negative number in column rows");
+        let most = i64::MAX;
+        f(&[(one, error, 5, most - 1), (None, None, 6, 1)], "2 cells");
+        f(
+            &[(one, error, 5, most), (None, None, 6, 1)],
+            "numbers of row 1 and those above add up to too much",
+        );
     }
 }

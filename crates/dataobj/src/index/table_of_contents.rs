@@ -6,6 +6,7 @@
 use super::builder::TenantSpan;
 use super::window::TocWindow;
 use crate::error::Error;
+use crate::limits::check_limit;
 use crate::read::Scratch;
 use crate::schema::SectionKind;
 use crate::sections::{IndexPointersReader, WholeObject};
@@ -18,6 +19,9 @@ const OPTIONS: WriterOptions = WriterOptions {
     zstd_level: 3,
     cut: PageCut::Independent,
 };
+
+/// Most memory for the entries of a table that is read, 1 GiB: some ten million.
+const MAX_TABLE_BYTES: u64 = 1 << 30;
 
 /// The index objects of one window, by tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,10 +51,15 @@ impl TableOfContents {
         TableOfContents::default()
     }
 
-    /// Reads a table; sections of other kinds are passed over.
+    /// Reads a table; sections of other kinds are passed over. A table whose entries take more than 1 GiB is refused.
     pub fn parse(object: &[u8]) -> Result<TableOfContents, Error> {
+        TableOfContents::parse_within(object, MAX_TABLE_BYTES)
+    }
+
+    fn parse_within(object: &[u8], max_bytes: u64) -> Result<TableOfContents, Error> {
         let object = WholeObject::parse(object)?;
         let mut table = TableOfContents::default();
+        let mut bytes = 0u64;
         let mut scratch = Scratch::new();
         for section in object.sections() {
             if section.kind != SectionKind::IndexPointers {
@@ -58,6 +67,9 @@ impl TableOfContents {
             }
             let meta = object.meta(section)?;
             let pointers = IndexPointersReader::open(section, &meta, object.data(section)?, &mut scratch)?;
+            let entry_bytes = |row: IndexPointerRow<'_>| (size_of::<TocEntry>() + row.path.len()) as u64;
+            bytes += pointers.rows().map(entry_bytes).sum::<u64>();
+            check_limit("table of contents", bytes, max_bytes)?;
             table
                 .entries_mut(&section.tenant)
                 .extend(pointers.rows().map(TocEntry::from));
@@ -213,6 +225,20 @@ mod tests {
         assert_eq!(found(20, 25), ["b", "c", "e"]);
         assert_eq!(found(51, 60), [""; 0]);
         assert_eq!(table.lookup("other", 0, 100).count(), 0);
+    }
+
+    #[test]
+    fn the_memory_for_a_table_is_bounded() {
+        let mut table = TableOfContents::new();
+        for tenant in ["t", "u"] {
+            (0..10).for_each(|i| table.add(tenant, entry("indexes/a", i, i)));
+        }
+        let object = table.encode().unwrap().unwrap();
+        let bytes = 20 * (size_of::<TocEntry>() + "indexes/a".len()) as u64;
+        assert_eq!(TableOfContents::parse_within(&object, bytes).unwrap(), table);
+        let error = TableOfContents::parse_within(&object, bytes - 1).unwrap_err();
+        let want = format!("table of contents of {bytes} exceeds the limit of {}", bytes - 1);
+        assert_eq!(error.to_string(), want);
     }
 
     #[test]

@@ -51,7 +51,7 @@ use window::window_end;
 pub struct ScanOptions {
     /// Most rows of a batch, at least 1. Batches also end where a page of the projection ends.
     pub batch_rows: usize,
-    /// Raw bytes of the pages that are worked on at a time; at least one page of each column is. With what is fetched, a scan takes about
+    /// Bytes of the pages that are worked on at a time, raw or stored, whatever is more; at least one page of each column is. With what is fetched, a scan takes about
     /// twice this.
     pub window_bytes: u64,
     /// Which ranges are fetched in one request.

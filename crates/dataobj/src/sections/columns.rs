@@ -5,6 +5,7 @@ use crate::limits::MAX_PAGE_ROWS;
 use crate::read::{ColumnMeta, PageMeta, Scratch, Section, SectionMeta, decode_binary, decode_int64};
 use crate::schema::SectionKind;
 use arrow_array::{Array, BinaryArray, Int64Array, StringArray};
+use std::collections::HashSet;
 
 /// Most memory that a section may take when it is read as rows, 8 GiB: sixteen times the largest section that anybody writes.
 /// Sections that would take more are refused before anything is allocated.
@@ -34,6 +35,9 @@ pub(crate) struct Column<A> {
     /// Ascending by the first row; pages without values are left out.
     pages: Vec<(u64, A)>,
 }
+
+/// Decodes a page.
+type Decode<A> = fn(&ColumnMeta, &PageMeta, &[u8], &mut Scratch) -> Result<A, Error>;
 
 impl<'meta, 'open> Columns<'meta, 'open> {
     /// `data` is the data region, whole.
@@ -105,20 +109,27 @@ impl<'meta, 'open> Columns<'meta, 'open> {
         self.decode(column, decode_text)
     }
 
-    /// The texts of all columns of that name, with their tags.
+    /// The texts of all columns of that name, with their tags, each of which is there once.
     pub(crate) fn tagged_text(&mut self, logical: &str) -> Result<Vec<(&'meta str, Column<StringArray>)>, Error> {
-        let tagged = self.meta.columns.iter().filter(|column| column.logical == logical);
-        tagged
-            .map(|column| Ok((column.tag.as_str(), self.decode(Some(column), decode_text)?)))
-            .collect()
+        self.tagged(logical, decode_text)
     }
 
-    /// The byte strings of all columns of that name, with their tags.
+    /// The byte strings of all columns of that name, with their tags, each of which is there once.
     pub(crate) fn tagged_binary(&mut self, logical: &str) -> Result<Vec<(&'meta str, Column<BinaryArray>)>, Error> {
-        let tagged = self.meta.columns.iter().filter(|column| column.logical == logical);
-        tagged
-            .map(|column| Ok((column.tag.as_str(), self.decode(Some(column), decode_binary)?)))
-            .collect()
+        self.tagged(logical, decode_binary)
+    }
+
+    fn tagged<A>(&mut self, logical: &str, decode: Decode<A>) -> Result<Vec<(&'meta str, Column<A>)>, Error> {
+        let mut tags = HashSet::new();
+        let mut tagged = Vec::new();
+        for column in self.meta.columns.iter().filter(|column| column.logical == logical) {
+            let tag = column.tag.as_str();
+            if !tags.insert(tag) {
+                return Err(self.corrupt(format!("there are two columns {logical} {tag:?}")));
+            }
+            tagged.push((tag, self.decode(Some(column), decode)?));
+        }
+        Ok(tagged)
     }
 
     /// An error unless the column has a value in each of the rows.
@@ -133,11 +144,7 @@ impl<'meta, 'open> Columns<'meta, 'open> {
         self.meta.columns.iter().find(|column| column.logical == logical)
     }
 
-    fn decode<A>(
-        &mut self,
-        column: Option<&ColumnMeta>,
-        decode: fn(&ColumnMeta, &PageMeta, &[u8], &mut Scratch) -> Result<A, Error>,
-    ) -> Result<Column<A>, Error> {
+    fn decode<A>(&mut self, column: Option<&ColumnMeta>, decode: Decode<A>) -> Result<Column<A>, Error> {
         let mut pages = Vec::new();
         let mut row = 0;
         for (column, page) in column.iter().flat_map(|&c| c.pages.iter().map(move |page| (c, page))) {

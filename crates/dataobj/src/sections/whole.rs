@@ -12,15 +12,24 @@ pub struct WholeObject<'a> {
 }
 
 impl<'a> WholeObject<'a> {
-    /// Parses the header.
+    /// Parses the header. Sections that share bytes are damage: a small object could have any number of them.
     pub fn parse(bytes: &'a [u8]) -> Result<WholeObject<'a>, Error> {
-        match ObjectLayout::parse(bytes)? {
-            Parsed::Complete(layout) => Ok(WholeObject { bytes, layout }),
+        let size = bytes.len() as u64;
+        let layout = match ObjectLayout::parse(bytes)? {
+            Parsed::Complete(layout) => layout,
             Parsed::NeedBytes(needed) => {
-                let reason = format!("object of {} bytes has a header of {needed}", bytes.len());
-                Err(Damage::new(reason).at(None, bytes.len() as u64))
+                let reason = format!("object of {size} bytes has a header of {needed}");
+                return Err(Damage::new(reason).at(None, size));
             }
+        };
+        let regions = layout.sections().iter().flat_map(|s| [&s.metadata, &s.data]);
+        let lengths = regions.map(|region| region.end.saturating_sub(region.start));
+        let described = lengths.fold(layout.body_start, u64::saturating_add);
+        if described > size {
+            let reason = format!("header and regions of {described} bytes in an object of {size}");
+            return Err(Damage::new(reason).at(None, layout.body_start));
         }
+        Ok(WholeObject { bytes, layout })
     }
 
     /// The header.

@@ -2,9 +2,11 @@
 
 use super::{Check, Place, Verifier};
 use crate::read::{MAGIC, ObjectLayout, Parsed, Section};
+use std::collections::HashSet;
 use std::ops::Range;
 
-/// Checks what surrounds the sections, and returns those whose regions exist.
+/// Checks what surrounds the sections, and returns those whose regions exist and belong to nothing else: otherwise a small object
+/// could have pages that are decoded over and over.
 pub(super) fn check(verifier: &mut Verifier<'_>) -> Vec<Section> {
     let object = verifier.object;
     let layout = match ObjectLayout::parse(object) {
@@ -56,12 +58,18 @@ pub(super) fn check(verifier: &mut Verifier<'_>) -> Vec<Section> {
         }
     }
     regions.extend(layout.sections().iter().map(|section| (section, "data", &section.data)));
-    check_tiling(verifier, layout.body_start..body_end, regions);
+    let overlapping = check_tiling(verifier, layout.body_start..body_end, regions);
+    inside.retain(|section| !overlapping.contains(&section.index));
     inside
 }
 
-/// `regions` stand in the usual order.
-fn check_tiling(verifier: &mut Verifier<'_>, body: Range<u64>, mut regions: Vec<(&Section, &str, &Range<u64>)>) {
+/// `regions` stand in the usual order. Returns the sections that share bytes with one before.
+fn check_tiling(
+    verifier: &mut Verifier<'_>,
+    body: Range<u64>,
+    mut regions: Vec<(&Section, &str, &Range<u64>)>,
+) -> HashSet<usize> {
+    let mut overlapping = HashSet::new();
     regions.retain(|(_, _, region)| !region.is_empty());
     if !regions.is_sorted_by_key(|(_, _, region)| region.start) {
         verifier.find(
@@ -76,6 +84,7 @@ fn check_tiling(verifier: &mut Verifier<'_>, body: Range<u64>, mut regions: Vec<
         if region.start < end {
             let what = format!("{name} starts before the region ahead of it ends at {end}");
             verifier.find(Check::Region, at(section, region), what);
+            overlapping.insert(section.index);
         } else if region.start > end {
             let what = format!("{} bytes before the {name} belong to no region", region.start - end);
             verifier.find(Check::RegionLayout, at(section, region), what);
@@ -90,6 +99,7 @@ fn check_tiling(verifier: &mut Verifier<'_>, body: Range<u64>, mut regions: Vec<
         let what = format!("{} bytes behind the last region belong to none", body.end - end);
         verifier.find(Check::RegionLayout, place, what);
     }
+    overlapping
 }
 
 fn at(section: &Section, region: &Range<u64>) -> Place {

@@ -110,7 +110,7 @@ const STATS: &[KindColumn] = &[
     kept(column::LABEL, Binary, Optional),
 ];
 
-/// The columns of a kind; none for kinds that this version doesn't know.
+/// The columns of a kind; none for kinds that this version doesn't know, and for this project's own, which `extension.rs` checks.
 pub(super) fn columns(kind: &SectionKind) -> &'static [KindColumn] {
     match kind {
         SectionKind::Streams => STREAMS,
@@ -119,6 +119,6 @@ pub(super) fn columns(kind: &SectionKind) -> &'static [KindColumn] {
         SectionKind::IndexPointers => INDEX_POINTERS,
         SectionKind::Postings => POSTINGS,
         SectionKind::Stats => STATS,
-        SectionKind::Unknown { .. } => &[],
+        SectionKind::TextFilter | SectionKind::ValueFilter | SectionKind::Volume | SectionKind::Unknown { .. } => &[],
     }
 }

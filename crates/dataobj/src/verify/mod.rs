@@ -154,7 +154,9 @@ fn verify_within(object: &[u8], max_kept_bytes: usize) -> Report {
         };
         match section.kind {
             SectionKind::Logs => logs::check(&mut verifier, &mut tenants, &decoded),
-            SectionKind::Unknown { .. } => extension::check(&mut verifier, section),
+            SectionKind::TextFilter | SectionKind::ValueFilter | SectionKind::Volume => {
+                extension::check(&mut verifier, section);
+            }
             _ => index::check(&mut verifier, &tenants, &decoded),
         }
     }

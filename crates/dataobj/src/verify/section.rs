@@ -3,6 +3,7 @@
 use super::cells::Decoded;
 use super::kinds::{self, Need};
 use super::{Check, Place, Verifier, column, order};
+use crate::extension::NAMESPACE;
 use crate::proto::{Extent, decode_framed};
 use crate::read::{ColumnMeta, Section, SectionMeta};
 use crate::schema::SectionKind;
@@ -22,7 +23,12 @@ pub(super) fn check<'a>(verifier: &mut Verifier<'_>, section: &'a Section) -> Op
         }
         Err(error) => {
             let place = place(section, section.metadata.start);
-            verifier.find_error(Check::SectionMetadata, place, &error);
+            let check = if section.kind.namespace() == NAMESPACE {
+                Check::Extension
+            } else {
+                Check::SectionMetadata
+            };
+            verifier.find_error(check, place, &error);
             return None;
         }
     };

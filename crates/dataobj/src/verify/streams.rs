@@ -6,7 +6,7 @@ use super::{Check, Place, Tally, Verifier};
 use crate::read::Section;
 use crate::schema::{SectionKind, column};
 use crate::write::shard_bucket;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is known about the streams of each tenant.
 #[derive(Default)]
@@ -178,16 +178,15 @@ fn check_labels(verifier: &mut Verifier<'_>, decoded: &Decoded<'_>) {
 /// Checks what can be said once all sections are known.
 pub(super) fn check_tenants(verifier: &mut Verifier<'_>, tenants: &Tenants<'_>, sections: &[Section]) {
     // A fragment for tests, perhaps: its rows can be read, but belong to nobody.
-    let check = match sections.iter().any(|section| section.kind == SectionKind::Streams) {
-        true => Check::StreamsSection,
-        false => Check::StreamsMissing,
+    let streams = sections.iter().filter(|section| section.kind == SectionKind::Streams);
+    let with_streams: HashSet<&str> = streams.map(|section| section.tenant.as_str()).collect();
+    let check = match with_streams.is_empty() {
+        false => Check::StreamsSection,
+        true => Check::StreamsMissing,
     };
     for section in sections {
         let needs_streams = matches!(section.kind, SectionKind::Logs | SectionKind::Pointers);
-        let has_streams = sections
-            .iter()
-            .any(|other| other.kind == SectionKind::Streams && other.tenant == section.tenant);
-        if needs_streams && !has_streams {
+        if needs_streams && !with_streams.contains(section.tenant.as_str()) {
             let what = format!("tenant {:?} has no streams section", section.tenant);
             verifier.find(check, place(section, section.metadata.start), what);
         }

@@ -6,7 +6,7 @@ use crate::proto::{ColumnPages, Extent, FileIndex, SectionTable, StatsEntry, app
 use crate::read::{Direction, MAGIC, ObjectLayout, OrderBy, Parsed, SortInfo};
 use crate::stats::{Physical, Value};
 use crate::write::{ColumnSpec, ObjectWriter, SectionWriter, WriterOptions, shard_bucket};
-use crate::{Compression, FinishedSection};
+use crate::{Compression, FinishedSection, WholeObject};
 
 /// Values of a column; its tag stands behind a slash.
 enum Column<'a> {
@@ -394,8 +394,15 @@ fn damages() -> Vec<(Check, Vec<u8>)> {
         (Check::Value, pointers(&[1, 2], &[1, 2], &bloom([64, 1 << 63, 64, 5]))),
         (
             Check::Extension,
+            object([FinishedSection {
+                metadata: b"of another version".to_vec(),
+                ..section(SectionKind::Volume, "t", &[], &[])
+            }]),
+        ),
+        (
+            Check::Extension,
             object([section(
-                SectionKind::from_names("timberline", "volume"),
+                SectionKind::Volume,
                 "t",
                 &[Int64("stream_id", some(&[1, 2]))],
                 &[],
@@ -507,6 +514,29 @@ fn every_damage_is_found() {
 fn what_is_not_compared_is_reported() {
     let report = verify_within(&plain_object(), 1000);
     assert!(report.has(Check::NotChecked) && !report.is_sound());
+}
+
+/// Otherwise a small object could have its pages decoded any number of times.
+#[test]
+fn sections_that_share_bytes_are_not_looked_into() {
+    let report = verify(&with_header(|index| {
+        let logs = index.sections[1].clone();
+        index.sections.extend(std::iter::repeat_n(logs, 50));
+    }));
+    assert_eq!(report.checked.sections, 2);
+    // Metadata and data of each.
+    assert_eq!(report.errors, 100);
+    assert!(report.findings.iter().all(|finding| finding.check == Check::Region));
+}
+
+#[test]
+fn objects_whose_sections_share_bytes_are_refused_as_a_whole() {
+    let object = with_header(|index| {
+        let logs = index.sections[1].clone();
+        index.sections.push(logs);
+    });
+    let error = WholeObject::parse(&object).unwrap_err().to_string();
+    assert!(error.contains("header and regions of "), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::compression::Compression;
 use crate::encoding::{bitmap, delta, plain};
 use crate::error::Error;
 use crate::extension::{ColumnObserver, PageRecord};
-use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS};
+use crate::limits::{MAX_PAGE_BYTES, MAX_PAGE_ROWS, check_limit};
 use crate::proto::{ColumnPages, PageEntry};
 use crate::stats::{Physical, RangeBuilder, Stats};
 use crate::varint::{append_uvarint, uvarint_len, zigzag};
@@ -256,6 +256,7 @@ impl ColumnWriter {
         self.data
             .extend_from_slice(compressor.compress(self.spec.compression, &open.encoded)?);
         let stored = self.data.get(offset..).unwrap_or_default();
+        check_limit("stored page size", stored.len() as u64, MAX_PAGE_BYTES)?;
 
         let stats = open.range.take(self.spec.physical);
         let entry = PageEntry {
@@ -306,11 +307,3 @@ impl ColumnWriter {
 /// Numbers of the value encodings in a page entry.
 pub(crate) const ENCODING_PLAIN: i32 = 1;
 pub(crate) const ENCODING_DELTA: i32 = 2;
-
-pub(crate) fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), Error> {
-    if value <= limit {
-        Ok(())
-    } else {
-        Err(Error::TooLarge { what, value, limit })
-    }
-}

@@ -1,10 +1,9 @@
 //! The envelope around sections (specification chapter 2).
 
-use super::column::check_limit;
-use super::section::{FinishedSection, intern};
+use super::section::{FinishedSection, StringTable};
 use crate::error::Error;
 use crate::extension::{self, LogsExtension};
-use crate::limits::MAX_HEADER_BYTES;
+use crate::limits::{MAX_HEADER_BYTES, check_limit, check_names};
 use crate::proto::{Extent, FileIndex, KindEntry, KindName, Placement, SectionEntry, append_framed};
 use crate::read::{FORMAT_VERSION, MAGIC};
 use crate::schema::SectionKind;
@@ -44,6 +43,11 @@ impl ObjectWriter {
         let mut header = vec![FORMAT_VERSION];
         append_framed(&mut header, &self.index());
         check_limit("object header size", header.len() as u64, MAX_HEADER_BYTES)?;
+        let names = |section: &FinishedSection| {
+            section.kind.namespace().len() + section.kind.name().len() + section.tenant.len()
+        };
+        let names_bytes = self.sections.iter().map(names).sum();
+        check_names("names in the object header", names_bytes, header.len())?;
 
         let size = 2 * MAGIC.len() + 4 + header.len() + self.stored_bytes() as usize;
         let mut object = Vec::with_capacity(size);
@@ -89,7 +93,7 @@ impl ObjectWriter {
     }
 
     fn index(&self) -> FileIndex {
-        let mut strings = vec![String::new()];
+        let mut strings = StringTable::default();
         let mut kinds = vec![KindEntry::default()];
         let mut metadata_offset = 0;
         let mut data_offset = self.sections.iter().map(|section| section.metadata.len() as u64).sum();
@@ -113,20 +117,20 @@ impl ObjectWriter {
                 }),
                 kind_ref,
                 extension: section.extension.clone(),
-                tenant_ref: intern(&mut strings, &section.tenant),
+                tenant_ref: strings.intern(&section.tenant),
             });
         }
         FileIndex {
             sections: entries,
-            strings,
+            strings: strings.into_strings(),
             kinds,
         }
     }
 }
 
-fn kind_reference(strings: &mut Vec<String>, kinds: &mut Vec<KindEntry>, section: &FinishedSection) -> u32 {
-    let namespace = intern(strings, section.kind.namespace());
-    let kind = intern(strings, section.kind.name());
+fn kind_reference(strings: &mut StringTable, kinds: &mut Vec<KindEntry>, section: &FinishedSection) -> u32 {
+    let namespace = strings.intern(section.kind.namespace());
+    let kind = strings.intern(section.kind.name());
     let entry = KindEntry {
         name: Some(KindName { namespace, kind }),
         version: section.version,

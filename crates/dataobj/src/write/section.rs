@@ -5,9 +5,11 @@ use super::column::{ColumnSpec, ColumnWriter, FinishedColumn, PageLimits};
 use super::compressor::{PageCompressor, PageSink};
 use crate::error::Error;
 use crate::extension::{ColumnFilters, ColumnObserver, LogsExtension};
+use crate::limits::check_names;
 use crate::proto::{self, ColumnEntry, ColumnKind, Extent, SectionTable, append_framed};
 use crate::read::SortInfo;
 use crate::schema::SectionKind;
+use std::collections::HashMap;
 
 /// The first byte of every metadata region.
 pub(crate) const COLUMNAR_VERSION: u8 = 2;
@@ -183,7 +185,8 @@ impl SectionWriter {
         } = self;
         let mut columns: Vec<Option<ColumnWriter>> = columns.into_iter().map(Some).collect();
 
-        let mut strings = vec![String::new()];
+        let mut strings = StringTable::default();
+        let mut names_bytes = 0;
         let mut metadata = vec![COLUMNAR_VERSION];
         let mut entries = Vec::with_capacity(order.len());
         let mut data = Vec::with_capacity(order.len());
@@ -199,11 +202,12 @@ impl SectionWriter {
                 logs_extension.get_or_insert_default().filters.push(filters);
             }
             // The names of columns that turn out empty stay in the string table, as Loki has it.
-            let logical = intern(&mut strings, &column.spec.logical);
-            let tag = intern(&mut strings, &column.spec.tag);
+            let logical = strings.intern(&column.spec.logical);
+            let tag = strings.intern(&column.spec.tag);
             if column.rows == 0 {
                 continue;
             }
+            names_bytes += column.spec.logical.len() + column.spec.tag.len();
             let (entry, bytes) = append_column(&mut metadata, column, (logical, tag), data_offset);
             data_offset += bytes.len() as u64;
             entries.push(entry);
@@ -213,11 +217,12 @@ impl SectionWriter {
         let rows = entries.iter().map(|entry| entry.rows).max().unwrap_or(0);
         let table = SectionTable {
             columns: entries,
-            strings,
+            strings: strings.into_strings(),
             ordering: sort.map(|sort| sort.encode()),
         };
         let offset = metadata.len() as u64;
         let length = append_framed(&mut metadata, &table);
+        check_names("names in section metadata", names_bytes, metadata.len())?;
         let mut extension = Vec::new();
         append_framed(&mut extension, &Extent { offset, length });
         let section = FinishedSection {
@@ -274,13 +279,37 @@ fn append_column(
     (entry, data)
 }
 
-/// The position of `string` in the table, added if it isn't there.
-pub(crate) fn intern(strings: &mut Vec<String>, string: &str) -> u32 {
-    let position = strings.iter().position(|s| s == string).unwrap_or_else(|| {
-        strings.push(string.to_owned());
-        strings.len() - 1
-    });
-    position as u32
+/// A table of strings that are referred to by number; number 0 is the empty one.
+#[derive(Debug)]
+pub(crate) struct StringTable {
+    strings: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Default for StringTable {
+    fn default() -> StringTable {
+        StringTable {
+            strings: vec![String::new()],
+            numbers: HashMap::from([(String::new(), 0)]),
+        }
+    }
+}
+
+impl StringTable {
+    /// The number of `string`, added if it isn't there.
+    pub(crate) fn intern(&mut self, string: &str) -> u32 {
+        if let Some(number) = self.numbers.get(string) {
+            return *number;
+        }
+        let number = self.strings.len() as u32;
+        self.strings.push(string.to_owned());
+        self.numbers.insert(string.to_owned(), number);
+        number
+    }
+
+    pub(crate) fn into_strings(self) -> Vec<String> {
+        self.strings
+    }
 }
 
 impl SortInfo {

@@ -31,8 +31,8 @@ impl Object {
             let region = slice(bytes, &section.metadata, section.index)?;
             let meta = match SectionMeta::parse(section, region) {
                 Ok(meta) => Some(meta),
-                // Sections of other kinds need not be columnar.
-                Err(_) if matches!(section.kind, SectionKind::Unknown { .. }) => None,
+                // Sections of other kinds need not be columnar, and without this project's own an object is still all there.
+                Err(_) if is_optional(&section.kind) => None,
                 Err(error) => return Err(error),
             };
             sections.push(Part {
@@ -46,6 +46,13 @@ impl Object {
             sections,
         })
     }
+}
+
+fn is_optional(kind: &SectionKind) -> bool {
+    matches!(
+        kind,
+        SectionKind::TextFilter | SectionKind::ValueFilter | SectionKind::Volume | SectionKind::Unknown { .. }
+    )
 }
 
 /// The bytes of a range of the file; an error if the file is shorter.
