@@ -124,7 +124,10 @@ fn long_names_are_used_only_so_often() {
         );
     }
     let error = written(2000, 30).unwrap_err().to_string();
-    assert!(error.starts_with("names in the object header of 60810 exceeds the limit of "), "{error}");
+    assert!(
+        error.starts_with("names in the object header of 60810 exceeds the limit of "),
+        "{error}"
+    );
 
     let columns = |tag_bytes: usize, columns: usize| {
         let mut section = SectionWriter::new(SectionKind::Logs, 2, "t", &WriterOptions::default());
@@ -145,7 +148,10 @@ fn long_names_are_used_only_so_often() {
     };
     assert!(columns(150, 1000).is_ok());
     let error = columns(2000, 100).unwrap_err().to_string();
-    assert!(error.starts_with("names in section metadata of 200790 exceeds the limit of "), "{error}");
+    assert!(
+        error.starts_with("names in section metadata of 200790 exceeds the limit of "),
+        "{error}"
+    );
 }
 
 #[test]

@@ -222,7 +222,10 @@ fn files_go_in_and_answers_come_out() {
     let (code, out, _) = run(&["inspect", object.to_str().unwrap(), "--json"]);
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     let sections = document["sections"].as_array().unwrap();
-    let kinds: Vec<&str> = sections.iter().map(|section| section["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = sections
+        .iter()
+        .map(|section| section["kind"].as_str().unwrap())
+        .collect();
     assert_eq!((code, &kinds[..2]), (0, &["streams", "logs"][..]), "{out}");
 }
 
