@@ -409,9 +409,10 @@ mod tests {
         }
         let stats = scratch.pool().stats();
         assert!(cfg!(miri) || stats.allocated * 4 < stats.taken, "{stats:?}");
+        let shown = format!("{scratch:?}");
         assert!(
-            !format!("{scratch:?}").contains("44, 49"),
-            "a scratch shows nothing of what it has read"
+            shown.len() < 500,
+            "a scratch shows nothing of what it has read: {shown}"
         );
     }
 }
