@@ -100,8 +100,10 @@ impl IndexBuilder {
         }
     }
 
-    /// Adds a log object by its key (see [`crate::log_object_path`]) and bytes. After an error nothing of it is in the index.
+    /// Adds a log object by its key (see [`crate::log_object_path`]) and bytes; each object once. After an error nothing of it is in
+    /// the index.
     pub fn add_log_object(&mut self, path: &str, object: &[u8]) -> Result<(), Error> {
+        debug_assert!(!self.paths.iter().any(|known| known == path), "each object once");
         let tenants = summarise(object).map_err(|error| error.in_object(path))?;
         self.paths.push(path.to_owned());
         for summary in tenants {
