@@ -107,6 +107,7 @@ impl Compressor {
 #[derive(Default)]
 pub(crate) struct Decompressor {
     zstd: Option<DCtx<'static>>,
+    checks_content: bool,
 }
 
 /// Larger values are decompressed or checked in steps of about this size, so that what reads them finds each step in the processor's cache.
@@ -132,6 +133,15 @@ pub(crate) fn check_ratio(compression: Compression, stored_bytes: usize, raw_byt
 }
 
 impl Decompressor {
+    /// One that also verifies the checksums in Zstandard frames. Readers need not: the page's own checksum over the stored bytes
+    /// has been verified, and another one over the raw bytes would find no damage that came later.
+    pub(crate) fn checking_content() -> Decompressor {
+        Decompressor {
+            checks_content: true,
+            ..Decompressor::default()
+        }
+    }
+
     /// Decompresses `stored`, which must come to exactly the size of `raw`. Now and then and at the end, `read` gets what there
     /// is so far.
     pub(crate) fn decompress(
@@ -201,10 +211,8 @@ impl Decompressor {
     fn zstd(&mut self) -> Result<&mut DCtx<'static>, Damage> {
         if self.zstd.is_none() {
             let mut zstd = DCtx::try_create().ok_or_else(|| Damage::new("zstd: no memory for a context"))?;
-            // The page's own checksum over the stored bytes has been verified; another one over the raw bytes would find
-            // nothing more.
             let parameters = [
-                DParameter::ForceIgnoreChecksum(true),
+                DParameter::ForceIgnoreChecksum(!self.checks_content),
                 DParameter::StableOutBuffer(true),
                 DParameter::WindowLogMax(MAX_WINDOW_LOG),
             ];
@@ -393,6 +401,20 @@ mod tests {
                 let again = decompress(&mut decompressor, Compression::Zstd, &stored, length);
                 prop_assert!(again.unwrap() == lines(length, 0), "nothing is left behind");
             }
+        }
+    }
+
+    #[test]
+    fn checksums_within_frames_are_checked_where_asked() {
+        for length in [100, 3 * STEP_BYTES] {
+            let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            let mut stored = Compressor::new(3).compress(Compression::Zstd, &bytes).unwrap().to_vec();
+            *stored.last_mut().unwrap() ^= 1;
+            let check = |mut decompressor: Decompressor| {
+                decompress(&mut decompressor, Compression::Zstd, &stored, bytes.len()).is_ok()
+            };
+            assert!(check(Decompressor::default()));
+            assert!(!check(Decompressor::checking_content()), "{length}");
         }
     }
 

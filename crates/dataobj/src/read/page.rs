@@ -41,6 +41,14 @@ impl Scratch {
         }
     }
 
+    /// Also verifies the checksums within compressed values, as other readers may.
+    pub(crate) fn checking_content() -> Scratch {
+        Scratch {
+            decompressor: Decompressor::checking_content(),
+            ..Scratch::default()
+        }
+    }
+
     /// Where arrays get their memory from.
     pub fn pool(&self) -> &BufferPool {
         &self.pool

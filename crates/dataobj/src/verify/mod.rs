@@ -131,7 +131,7 @@ fn verify_within(object: &[u8], max_kept_bytes: usize) -> Report {
     let mut verifier = Verifier {
         object,
         report: Report::default(),
-        scratch: Scratch::new(),
+        scratch: Scratch::checking_content(),
         kept_bytes: 0,
         max_kept_bytes,
     };
