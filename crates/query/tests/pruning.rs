@@ -39,14 +39,14 @@ fn rows(seed: u64) -> Vec<Row> {
     let row = |at: usize| {
         let words = (0..4).map(|_| WORDS[(next() as usize % 5 + at / 300 * 3) % WORDS.len()]);
         let words: Vec<&str> = words.collect();
-        let is_first = at % 2 == 0;
+        let is_first = at.is_multiple_of(2);
         let labels: &[(&str, &str)] = if is_first {
             &[("app", "a")]
         } else {
             &[("app", "b"), ("region", "eu")]
         };
         let mut metadata = vec![("trace_id".to_owned(), format!("{:08x}{:08x}", next(), next()))];
-        if next() % 3 == 0 {
+        if next().is_multiple_of(3) {
             metadata.push(("level".to_owned(), ["info", "warn", "error"][at / 500 % 3].to_owned()));
         }
         metadata.push(("region".to_owned(), format!("us-{:08x}", next())));
