@@ -7,7 +7,9 @@ use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::ops::Range;
-use timberline_dataobj::{ColumnMeta, PageMeta, Scratch, decode_binary, decode_binary_rows, decode_int64};
+use timberline_dataobj::{
+    ColumnMeta, PageMeta, Scratch, decode_binary, decode_binary_rows, decode_int64, decode_int64_rows,
+};
 
 thread_local! {
     /// One decompression context per thread; making one takes longer than decoding a small page.
@@ -153,11 +155,11 @@ impl<'a> ColumnPlan<'a> {
                     append_nulls(&mut nulls, &part);
                 }
                 Piece::Rows(page, rows) => {
-                    let whole = decode(page, next(bytes))?;
-                    for row in rows {
-                        values.push(whole.value(*row as usize));
-                        nulls.append(whole.is_valid(*row as usize));
-                    }
+                    let bytes = next(bytes);
+                    let part = SCRATCH
+                        .with_borrow_mut(|scratch| decode_int64_rows(self.column, page, &bytes, rows, scratch))?;
+                    values.extend_from_slice(part.values());
+                    append_nulls(&mut nulls, &part);
                 }
             }
         }
