@@ -15,5 +15,12 @@ fn main() {
         .map(String::as_str)
         .filter(|argument| !argument.starts_with('-'))
         .collect();
+    if let Some(unknown) = only.iter().find(|name| decode::workloads().all(|id| id != **name)) {
+        eprintln!(
+            "no workload {unknown:?}; there are {:?}",
+            decode::workloads().collect::<Vec<_>>()
+        );
+        std::process::exit(2);
+    }
     println!("{}", decode::run(effort, &only));
 }

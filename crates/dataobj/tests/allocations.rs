@@ -87,12 +87,8 @@ fn column(physical: Physical, compression: Compression, with_nulls: bool) -> (Co
     let mut object = ObjectWriter::new();
     object.push_section(section.finish(&[id], None).unwrap());
     let object = object.finish().unwrap();
-    let Parsed::Complete(layout) = ObjectLayout::parse(&object).unwrap() else {
-        panic!("the whole object is there")
-    };
-    let section = &layout.sections()[0];
-    let region = &object[section.metadata.start as usize..section.metadata.end as usize];
-    let column = SectionMeta::parse(section, region).unwrap().columns.remove(0);
+    let whole = WholeObject::parse(&object).unwrap();
+    let column = whole.meta(&whole.sections()[0]).unwrap().columns.remove(0);
     let page = |page: &PageMeta| Buffer::from(&object[page.range.start as usize..page.range.end as usize]);
     let pages = column.pages.iter().map(page).collect();
     (column, pages)

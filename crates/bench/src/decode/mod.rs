@@ -55,16 +55,12 @@ fn object_of(
     section: timberline_dataobj::SectionWriter,
     columns: &[timberline_dataobj::ColumnId],
 ) -> (Vec<u8>, timberline_dataobj::SectionMeta) {
-    use timberline_dataobj::{ObjectLayout, ObjectWriter, Parsed, SectionMeta};
+    use timberline_dataobj::{ObjectWriter, WholeObject};
     let mut object = ObjectWriter::new();
     object.push_section(section.finish(columns, None).expect("sections of benchmarks are small"));
     let object = object.finish().expect("objects of benchmarks are small");
-    let Ok(Parsed::Complete(layout)) = ObjectLayout::parse(&object) else {
-        panic!("bug: our own object has no header");
-    };
-    let section = &layout.sections()[0];
-    let region = &object[section.metadata.start as usize..section.metadata.end as usize];
-    let meta = SectionMeta::parse(section, region).expect("an object of ours");
+    let whole = WholeObject::parse(&object).expect("an object of ours");
+    let meta = whole.meta(&whole.sections()[0]).expect("an object of ours");
     (object, meta)
 }
 

@@ -23,13 +23,12 @@
 //! let object = object.finish()?;
 //!
 //! // Which of its pages may hold a text?
-//! let range = |range: &std::ops::Range<u64>| &object[range.start as usize..range.end as usize];
-//! let Parsed::Complete(layout) = ObjectLayout::parse(&object)? else { panic!("the whole object is there") };
-//! let logs = &layout.sections()[0];
-//! let meta = SectionMeta::parse(logs, range(&logs.metadata))?;
+//! let whole = WholeObject::parse(&object)?;
+//! let meta = whole.meta(&whole.sections()[0])?;
 //! let page = LogsPage { section: 0, page: 0, meta: &meta.column(column::MESSAGE, "").expect("lines").pages[0] };
-//! if let Some(section) = find_section(&layout, "t", TEXT_FILTER) {
-//!     let filters = TextFilters::parse(section, range(&section.metadata), range(&section.data))?;
+//! if let Some(section) = find_section(whole.layout(), "t", TEXT_FILTER) {
+//!     let metadata = &object[section.metadata.start as usize..section.metadata.end as usize];
+//!     let filters = TextFilters::parse(section, metadata, whole.data(section)?)?;
 //!     assert!(filters.may_contain(page, &TextNeedle::new(b"TIMEOUT")));
 //! }
 //! # Ok::<(), Error>(())

@@ -290,7 +290,7 @@ fn frozen<T: arrow_buffer::ArrowNativeType>(buffer: crate::pool::PooledBuffer, v
 mod tests {
     use super::*;
     use crate::Compression;
-    use crate::read::{ObjectLayout, Parsed, SectionMeta};
+    use crate::WholeObject;
     use crate::schema::SectionKind;
     use crate::write::{ColumnSpec, ObjectWriter, SectionWriter, WriterOptions};
     use std::collections::VecDeque;
@@ -335,12 +335,8 @@ mod tests {
         let mut object = ObjectWriter::new();
         object.push_section(section.finish(&[id], None).unwrap());
         let object = object.finish().unwrap();
-        let Parsed::Complete(layout) = ObjectLayout::parse(&object).unwrap() else {
-            panic!("the whole object is there")
-        };
-        let section = &layout.sections()[0];
-        let region = &object[section.metadata.start as usize..section.metadata.end as usize];
-        let column = SectionMeta::parse(section, region).unwrap().columns.remove(0);
+        let whole = WholeObject::parse(&object).unwrap();
+        let column = whole.meta(&whole.sections()[0]).unwrap().columns.remove(0);
         let page = |page: &PageMeta| Buffer::from(&object[page.range.start as usize..page.range.end as usize]);
         let pages = column.pages.iter().map(page).collect();
         (column, pages)

@@ -94,10 +94,8 @@ pub enum Step {
 /// # let mut object = ObjectWriter::new();
 /// # object.push_section(logs.finish()?);
 /// # let object = object.finish()?;
-/// # let Parsed::Complete(layout) = ObjectLayout::parse(&object)? else { panic!("the whole object is there") };
-/// # let section = &layout.sections()[0];
-/// # let region = section.metadata.start as usize..section.metadata.end as usize;
-/// # let meta = SectionMeta::parse(section, &object[region])?;
+/// # let whole = WholeObject::parse(&object)?;
+/// # let meta = whole.meta(&whole.sections()[0])?;
 /// // The times of the lines of stream 1 that hold "GET".
 /// let predicate = Predicate::equal(column::STREAM_ID, 1).and(Predicate::contains(column::MESSAGE, "GET"));
 /// let options = ScanOptions { coalesce: CoalesceOptions::in_memory(), ..ScanOptions::default() };
