@@ -26,6 +26,7 @@ mod lexer;
 mod names;
 mod parser;
 mod print;
+mod template;
 mod validate;
 
 pub use error::ParseError;

@@ -58,12 +58,6 @@ impl From<timberline_logql::ParseError> for QueryError {
 
 impl From<timberline_logql::pipeline::CompileError> for QueryError {
     fn from(error: timberline_logql::pipeline::CompileError) -> Self {
-        use timberline_logql::pipeline::CompileError;
-        match error {
-            CompileError::Invalid(text) => QueryError::Parse(text),
-            CompileError::NotSupported(part) => {
-                QueryError::NotSupported(format!("this version does not evaluate the {part}"))
-            }
-        }
+        QueryError::Parse(error.to_string())
     }
 }

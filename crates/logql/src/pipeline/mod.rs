@@ -24,7 +24,7 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
-mod convert;
+pub(crate) mod convert;
 mod decolorize;
 mod entry;
 mod environment;
@@ -43,7 +43,6 @@ mod regexp;
 mod required;
 mod runner;
 mod select;
-mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
@@ -82,25 +81,6 @@ pub enum CompileError {
     /// The user's mistake; the message belongs behind `parse error : `.
     #[error("{0}")]
     Invalid(String),
-    /// A stage or feature that is not evaluated yet; the message names it.
-    #[error("{0} is not supported")]
-    NotSupported(String),
-}
-
-impl CompileError {
-    fn of_stage(self, stage: &Stage) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("stage '{stage}' : {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(format!("{feature} of stage '{stage}'")),
-        }
-    }
-
-    fn within(self, context: &str) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("{context}: {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(feature),
-        }
-    }
 }
 
 /// Compiled stages.
@@ -109,7 +89,6 @@ pub struct Pipeline {
     line_filters: Vec<LineMatcher>,
     steps: Vec<Step>,
     metadata_names: Option<Vec<String>>,
-    environment: Environment,
 }
 
 /// A compiled stage.
@@ -142,7 +121,7 @@ impl Pipeline {
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
         for stage in stages.iter().rev() {
-            let step = compile_stage(stage, &needs)?;
+            let step = compile_stage(stage, &needs, environment)?;
             needs = needs.before(stage, step.as_ref());
             steps.extend(step);
         }
@@ -166,7 +145,6 @@ impl Pipeline {
             line_filters,
             steps,
             metadata_names,
-            environment: environment.clone(),
         })
     }
 
@@ -209,7 +187,7 @@ impl Step {
 }
 
 /// Compiles a stage after which `needs` must be there. `None`: the stage has nothing to do.
-fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileError> {
+fn compile_stage(stage: &Stage, needs: &Needs, environment: &Environment) -> Result<Option<Step>, CompileError> {
     let invalid_stage = |message: String| CompileError::Invalid(format!("stage '{stage}' : {message}"));
     let step = match stage {
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
@@ -236,10 +214,10 @@ fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileEr
         }
         Stage::Unpack => Step::Unpack(UnpackStage::new(needs.clone())),
         Stage::LineFormat(text) => {
-            Step::LineFormat(LineFormatStage::compile(text).map_err(|error| error.of_stage(stage))?)
+            Step::LineFormat(LineFormatStage::compile(text, environment).map_err(invalid_stage)?)
         }
         Stage::LabelFormat(assignments) => {
-            Step::LabelFormat(LabelFormatStage::compile(assignments).map_err(|error| error.of_stage(stage))?)
+            Step::LabelFormat(LabelFormatStage::compile(assignments, environment).map_err(invalid_stage)?)
         }
         Stage::Decolorize => Step::Decolorize,
         Stage::Drop(selects) => Step::Drop(DropStage::compile(selects).map_err(invalid_stage)?),
