@@ -5,7 +5,7 @@
 //! A key of all labels is three lists (stream, metadata, parsed), each closed by [`END`]; a key of a group is one list.
 //! A list is `[length of name + 1, name, length of value, value]*`, lengths as 32-bit little-endian numbers, in order of name.
 
-use super::entry::{Category, Labels};
+use super::entry::{Category, Labels, PrefixedName};
 use crate::ast::Grouping;
 use crate::labels::LabelSet;
 
@@ -80,7 +80,7 @@ pub(super) fn append_labels_key(labels: &Labels, out: &mut Vec<u8>) {
             (0..lists).for_each(|_| append_number(END, out));
             current = category;
         }
-        append_label(name, value, out);
+        append_prefixed(name, value, out);
     });
     (current as u8..=Category::Parsed as u8).for_each(|_| append_number(END, out));
 }
@@ -89,8 +89,8 @@ pub(super) fn append_labels_key(labels: &Labels, out: &mut Vec<u8>) {
 pub(super) fn append_group_key(labels: &Labels, group: &GroupLabels, out: &mut Vec<u8>) {
     if group.without {
         labels.visit_by_name(|name, value| {
-            if !group.names.iter().any(|n| n.as_bytes() == name) {
-                append_label(name, value, out);
+            if !group.names.iter().any(|n| n.as_bytes() == name.text()) {
+                append_prefixed(name, value, out);
             }
         });
     } else {
@@ -121,6 +121,14 @@ pub fn decode_labels_key(key: &[u8]) -> EntryLabels {
 /// If the bytes were not made by `group_key`.
 pub fn decode_group_key(key: &[u8]) -> LabelSet {
     Reader(key).list()
+}
+
+fn append_prefixed(name: PrefixedName<'_>, value: &[u8], out: &mut Vec<u8>) {
+    let name = name.prefixed();
+    out.reserve(name.len() + size_of::<u32>() + value.len());
+    out.extend_from_slice(name);
+    append_number(length(value), out);
+    out.extend_from_slice(value);
 }
 
 fn append_label(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
