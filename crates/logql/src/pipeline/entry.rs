@@ -9,7 +9,8 @@
 
 use std::cell::RefCell;
 
-use super::names::{KeyId, NameId, Names, PLAIN_NAMES};
+use super::names::{KeyId, METADATA_NAMES, NameId, Names, QUERY_NAMES, STREAM_NAMES};
+use super::key::{END, append_label, append_number};
 use super::needs::Needed;
 use super::order::Orders;
 use super::span::Span;
@@ -83,7 +84,6 @@ pub(super) struct Mark {
 }
 
 /// The labels of one entry.
-#[derive(Default)]
 pub(super) struct Labels {
     pub(super) names: Names,
     stream: LabelSet,
@@ -99,9 +99,36 @@ pub(super) struct Labels {
     /// Counts streams and entries: what is known of a name holds in the round it was noted in.
     round: u64,
     stream_round: u64,
+    /// Names that stages give come in the same order for each entry.
+    last_query_name: KeyId,
+    /// The labels of the stream as a list of a key.
+    stream_key: Vec<u8>,
     error: Option<ErrorKind>,
     error_details: Vec<u8>,
     orders: RefCell<Orders>,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            names: Names::default(),
+            stream: LabelSet::default(),
+            text: Vec::new(),
+            slots: Vec::new(),
+            stream_slots: 0,
+            stream_text: 0,
+            base_slots: 0,
+            used: 0,
+            // Nothing is known of any name in round 0.
+            round: 1,
+            stream_round: 1,
+            last_query_name: QUERY_NAMES,
+            stream_key: Vec::new(),
+            error: None,
+            error_details: Vec::new(),
+            orders: RefCell::default(),
+        }
+    }
 }
 
 impl Labels {
@@ -111,14 +138,15 @@ impl Labels {
         if self.names.are_many() {
             self.names.forget();
             self.orders.get_mut().forget();
+            self.last_query_name = QUERY_NAMES;
         }
         self.text.clear();
         self.slots.clear();
         self.round += 1;
         self.stream_round = self.round;
-        let mut before = PLAIN_NAMES;
+        let mut before = STREAM_NAMES;
         for (name, value) in labels.iter() {
-            let name = plain_name(&mut self.names, &mut before, name.as_bytes());
+            let name = self.names.plain(STREAM_NAMES, &mut before, name.as_bytes());
             self.names.get_mut(name).stream_round = self.round;
             self.slots.push(Slot {
                 name,
@@ -128,6 +156,10 @@ impl Labels {
                 suffixed: false,
             });
         }
+        let mut key = std::mem::take(&mut self.stream_key);
+        key.clear();
+        self.slots.iter().for_each(|slot| self.append(slot, &mut key));
+        self.stream_key = key;
         self.stream_slots = self.slots.len();
         self.base_slots = self.slots.len();
         self.stream_text = self.text.len();
@@ -148,9 +180,9 @@ impl Labels {
         self.used = 0;
         self.error = None;
         self.error_details.clear();
-        let mut before = PLAIN_NAMES;
+        let mut before = METADATA_NAMES;
         for (name, value) in metadata {
-            let mut name = plain_name(&mut self.names, &mut before, name.as_bytes());
+            let mut name = self.names.plain(METADATA_NAMES, &mut before, name.as_bytes());
             let suffixed = self.names.get(name).stream_round == self.stream_round;
             if suffixed {
                 name = self.names.extracted(name);
@@ -220,9 +252,9 @@ impl Labels {
         self.open_name(name, needed)
     }
 
-    /// Begins a label that a parser found and that has this name, as [`Labels::open_key`] does.
+    /// Begins a label of this name, which stands in the query, as [`Labels::open_key`] does.
     pub(super) fn open(&mut self, name: &[u8], needed: &Needed) -> Option<OpenLabel> {
-        let name = self.names.number(name);
+        let name = self.names.plain(QUERY_NAMES, &mut self.last_query_name, name);
         self.open_name(name, needed)
     }
 
@@ -388,47 +420,61 @@ impl Labels {
         self.used = mark.used;
     }
 
-    /// Calls `visit` for each visible label, in order of category and name. Errors count as parsed labels.
-    pub(super) fn visit_by_category(&self, visit: impl FnMut(Category, PrefixedName<'_>, &[u8])) {
-        self.visit_in_order(|category| category, visit);
-    }
-
-    /// Calls `visit` for each visible label, in order of name.
-    pub(super) fn visit_by_name(&self, mut visit: impl FnMut(PrefixedName<'_>, &[u8])) {
-        self.visit_in_order(|_| Category::Parsed, |_, name, value| visit(name, value));
-    }
-
-    fn visit_in_order(
-        &self,
-        rank: impl Fn(Category) -> Category,
-        mut visit: impl FnMut(Category, PrefixedName<'_>, &[u8]),
-    ) {
+    /// Appends the visible labels as the three lists of a key (`key.rs`), in order of name. Errors count as parsed labels.
+    pub(super) fn append_by_category(&self, out: &mut Vec<u8>) {
+        let mut slots = self.slots.as_slice();
+        let mut category = Category::Stream;
+        if self.slots[..self.stream_slots].iter().all(|slot| !slot.hidden) {
+            out.extend_from_slice(&self.stream_key);
+            slots = &self.slots[self.stream_slots..];
+        }
         let mut orders = self.orders.borrow_mut();
-        let order = orders.sorted(&self.slots, &self.names, &rank);
+        let end_lists =
+            |from: Category, to: Category, out: &mut Vec<u8>| (from as u8..to as u8).for_each(|_| append_number(END, out));
         let mut marks = self.error_marks();
-        for &at in order {
-            let slot = &self.slots[at as usize];
-            let name = PrefixedName(self.names.prefixed_text(slot.name));
-            while let Some((mark, value)) = marks.next_if(|(mark, _)| {
-                let place = (Category::Parsed, mark.text());
-                place < (rank(slot.category), name.text())
-            }) {
-                visit(Category::Parsed, mark, value);
+        for &at in orders.sorted(slots, &self.names, |category| category) {
+            let slot = &slots[at as usize];
+            end_lists(category, slot.category, out);
+            category = slot.category;
+            if category == Category::Parsed {
+                marks.append_before(self.names.text(slot.name), out);
             }
-            visit(slot.category, name, slot.value.of(&self.text));
+            self.append(slot, out);
         }
-        for (mark, value) in marks {
-            visit(Category::Parsed, mark, value);
-        }
+        end_lists(category, Category::Parsed, out);
+        marks.append_rest(out);
+        append_number(END, out);
     }
 
-    fn error_marks(&self) -> std::iter::Peekable<impl Iterator<Item = (PrefixedName<'_>, &[u8])>> {
-        let error = self
-            .error
-            .map(|kind| (PrefixedName(ERROR_PREFIXED), kind.text().as_bytes()));
-        let has_details = !self.error_details.is_empty();
-        let details = has_details.then_some((PrefixedName(ERROR_DETAILS_PREFIXED), &*self.error_details));
-        error.into_iter().chain(details).peekable()
+    /// Appends those visible labels whose name passes `keep` as a list of a key, in order of name.
+    pub(super) fn append_by_name(&self, keep: impl Fn(&[u8]) -> bool, out: &mut Vec<u8>) {
+        let mut orders = self.orders.borrow_mut();
+        let mut marks = self.error_marks();
+        marks.retain(&keep);
+        for &at in orders.sorted(&self.slots, &self.names, |_| Category::Parsed) {
+            let slot = &self.slots[at as usize];
+            let name = self.names.text(slot.name);
+            marks.append_before(name, out);
+            if keep(name) {
+                self.append(slot, out);
+            }
+        }
+        marks.append_rest(out);
+    }
+
+    #[inline]
+    fn append(&self, slot: &Slot, out: &mut Vec<u8>) {
+        self.names.append_prefixed(slot.name, out);
+        append_number(slot.value.length(), out);
+        slot.value.append_to(&self.text, out);
+    }
+
+    fn error_marks(&self) -> ErrorMarks<'_> {
+        let details = (!self.error_details.is_empty()).then_some(self.error_details.as_slice());
+        ErrorMarks([
+            self.error.map(|kind| (ERROR.as_bytes(), kind.text().as_bytes())),
+            details.map(|details| (ERROR_DETAILS.as_bytes(), details)),
+        ])
     }
 
     fn find(&self, name: NameId) -> Option<usize> {
@@ -475,29 +521,32 @@ impl Labels {
     }
 }
 
-/// A name behind its length plus one, see [`Names::prefixed_text`].
-#[derive(Clone, Copy)]
-pub(super) struct PrefixedName<'a>(&'a [u8]);
+/// Name and value of the labels that tell of an error, in order of name, as far as they are not yet written.
+struct ErrorMarks<'a>([Option<(&'a [u8], &'a [u8])>; 2]);
 
-const ERROR_PREFIXED: &[u8] = b"\x0a\0\0\0__error__";
-const ERROR_DETAILS_PREFIXED: &[u8] = b"\x12\0\0\0__error_details__";
-
-impl<'a> PrefixedName<'a> {
-    /// The name.
-    pub(super) fn text(self) -> &'a [u8] {
-        &self.0[4..]
+impl ErrorMarks<'_> {
+    fn retain(&mut self, keep: impl Fn(&[u8]) -> bool) {
+        for mark in &mut self.0 {
+            *mark = mark.filter(|(name, _)| keep(name));
+        }
     }
 
-    /// The name behind its length plus one.
-    pub(super) fn prefixed(self) -> &'a [u8] {
-        self.0
+    /// Appends those in front of a name.
+    #[inline]
+    fn append_before(&mut self, name: &[u8], out: &mut Vec<u8>) {
+        for mark in &mut self.0 {
+            if let Some((name, value)) = mark.take_if(|(mark, _)| *mark < name) {
+                append_label(name, value, out);
+            }
+        }
     }
-}
 
-/// The number of a name that is taken as it is.
-fn plain_name(names: &mut Names, before: &mut KeyId, text: &[u8]) -> NameId {
-    *before = names.key(*before, PLAIN_NAMES, text, |raw, part| part.extend_from_slice(raw));
-    names.name_of(*before)
+    /// Appends those that are left.
+    fn append_rest(self, out: &mut Vec<u8>) {
+        for (name, value) in self.0.into_iter().flatten() {
+            append_label(name, value, out);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -173,10 +173,10 @@ impl Members<'_> {
     /// The key of the next member, behind its colon.
     #[inline]
     fn key(&mut self, labels: &mut Labels) -> Result<KeyId, Malformed> {
-        let guess = labels.names.guess(self.before, self.parent);
-        let key = match guess {
-            Some((key, raw)) if self.cursor.pass_string(raw) => key,
-            _ => {
+        let guess = |text: &[u8]| labels.names.guess(self.before, self.parent, text);
+        let key = match self.cursor.pass_string(guess) {
+            Some(key) => key,
+            None => {
                 let raw = self.cursor.string()?.raw;
                 labels.names.key(self.before, self.parent, raw, |raw, part| {
                     append_part(raw, self.parent == JSON_KEYS, part);

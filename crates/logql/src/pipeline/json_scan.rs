@@ -108,16 +108,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes a string, quotes included, if it stands there exactly as `raw`, which is the whole text between the quotes of another.
+    /// Passes a string, quotes included, if it is the one that `guess` makes of the text behind the first quote: the guess and its
+    /// length. What is guessed must have been the whole text between the quotes of a string before.
     #[inline]
-    pub(super) fn pass_string(&mut self, raw: &[u8]) -> bool {
+    pub(super) fn pass_string<T>(&mut self, guess: impl FnOnce(&[u8]) -> Option<(T, usize)>) -> Option<T> {
         if self.peek() != Some(b'"') {
-            return false;
+            return None;
         }
         let rest = &self.text[self.at + 1..];
-        let is_it = rest.get(raw.len()) == Some(&b'"') && rest[..raw.len()] == *raw;
-        self.at += if is_it { raw.len() + 2 } else { 0 };
-        is_it
+        let (guess, length) = guess(rest)?;
+        if rest.get(length) != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        Some(guess)
     }
 
     /// The key of a member and its colon.

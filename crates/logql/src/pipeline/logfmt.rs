@@ -253,14 +253,14 @@ impl<'a> Pairs<'a> {
     /// Passes the key that is guessed, if it and an equals sign stand there.
     #[inline]
     fn pass_guess(&mut self, names: &Names) -> bool {
-        let Some((key, raw)) = names.guess(self.before, LOGFMT_KEYS) else {
+        let rest = &self.line[self.at..];
+        let Some((key, length)) = names.guess(self.before, LOGFMT_KEYS, rest) else {
             return false;
         };
-        let rest = &self.line[self.at..];
-        let is_it = rest.get(raw.len()) == Some(&b'=') && rest[..raw.len()] == *raw;
+        let is_it = rest.get(length) == Some(&b'=');
         if is_it {
             self.before = key;
-            self.at += raw.len();
+            self.at += length;
         }
         is_it
     }

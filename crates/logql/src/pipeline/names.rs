@@ -31,7 +31,7 @@ const MAX_COUNT: usize = 16 << 10;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Bytes in front of each name: its length plus one, as in the keys of label sets (`key.rs`).
-const PREFIX_BYTES: usize = 4;
+const PREFIX_BYTES: u32 = 4;
 
 /// The number of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,13 @@ const UNKNOWN: NameId = NameId(u32::MAX);
 /// Where keys of a kind begin.
 pub(super) const JSON_KEYS: KeyId = KeyId(0);
 pub(super) const LOGFMT_KEYS: KeyId = KeyId(1);
-/// Names that are taken as they are.
-pub(super) const PLAIN_NAMES: KeyId = KeyId(2);
-const ROOTS: [KeyId; 3] = [JSON_KEYS, LOGFMT_KEYS, PLAIN_NAMES];
+/// Names of the stream's labels, as they are.
+pub(super) const STREAM_NAMES: KeyId = KeyId(2);
+/// Names of structured metadata, as they are.
+pub(super) const METADATA_NAMES: KeyId = KeyId(3);
+/// Names that stand in the query, as they are.
+pub(super) const QUERY_NAMES: KeyId = KeyId(4);
+const ROOTS: [KeyId; 5] = [JSON_KEYS, LOGFMT_KEYS, STREAM_NAMES, METADATA_NAMES, QUERY_NAMES];
 
 /// What is known of a name.
 #[derive(Clone, Copy)]
@@ -167,11 +171,12 @@ impl Names {
         self.names[name.0 as usize].text.of(&self.text)
     }
 
-    /// The text of a name behind its length plus one, four bytes, little-endian.
+    /// Appends the text of a name behind its length plus one, four bytes, little-endian.
     #[inline]
-    pub(super) fn prefixed_text(&self, name: NameId) -> &[u8] {
-        let span = self.names[name.0 as usize].text;
-        &self.text[span.start as usize - PREFIX_BYTES..span.end as usize]
+    pub(super) fn append_prefixed(&self, name: NameId, out: &mut Vec<u8>) {
+        let Span { start, end } = self.names[name.0 as usize].text;
+        let start = start - PREFIX_BYTES;
+        Span { start, end }.append_to(&self.text, out);
     }
 
     #[inline]
@@ -250,12 +255,13 @@ impl Names {
         name.needed.answer(needed.stage(), || needed.has(span.of(text)))
     }
 
-    /// The key that came after `before` the last time, as it stood in the line, if it hangs below `parent`.
+    /// The key that came after `before` the last time, and its length, if it hangs below `parent` and `text` begins with it.
     #[inline]
-    pub(super) fn guess(&self, before: KeyId, parent: KeyId) -> Option<(KeyId, &[u8])> {
+    pub(super) fn guess(&self, before: KeyId, parent: KeyId, text: &[u8]) -> Option<(KeyId, usize)> {
         let guess = self.keys[before.0 as usize].next;
         let key = &self.keys[guess.0 as usize];
-        (key.parent == parent && guess.0 >= ROOTS.len() as u32).then(|| (guess, key.raw.of(&self.text)))
+        let is_it = key.parent == parent && guess.0 >= ROOTS.len() as u32 && key.raw.is_start_of(&self.text, text);
+        is_it.then(|| (guess, key.raw.length() as usize))
     }
 
     /// The number of a key below `parent` that stands in the line behind the key `before`. `append_part` makes of it its part of the
@@ -267,8 +273,8 @@ impl Names {
         raw: &[u8],
         append_part: impl FnOnce(&[u8], &mut Vec<u8>),
     ) -> KeyId {
-        if let Some((guess, text)) = self.guess(before, parent)
-            && text == raw
+        if let Some((guess, length)) = self.guess(before, parent, raw)
+            && length == raw.len()
         {
             return guess;
         }
@@ -336,6 +342,13 @@ impl Names {
     #[inline]
     pub(super) fn name_bytes(&self, key: KeyId) -> usize {
         self.keys[key.0 as usize].name_bytes as usize
+    }
+
+    /// The number of a name that is taken as it is, and follows `before`.
+    #[inline]
+    pub(super) fn plain(&mut self, kind: KeyId, before: &mut KeyId, text: &[u8]) -> NameId {
+        *before = self.key(*before, kind, text, |raw, part| part.extend_from_slice(raw));
+        self.name_of(*before)
     }
 
     /// What the key adds to the name.

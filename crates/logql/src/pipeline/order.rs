@@ -15,16 +15,17 @@ const REMEMBERED: usize = 16;
 #[derive(Default)]
 pub(super) struct Orders {
     remembered: [Order; REMEMBERED],
-    /// The visible labels of the entry in hand.
-    labels: Vec<(NameId, Category)>,
+    /// The visible labels of the entry in hand, see [`code`].
+    labels: Vec<u32>,
     /// Their slots.
     slots: Vec<u32>,
+    /// The same in order.
     sorted: Vec<u32>,
 }
 
 #[derive(Default)]
 struct Order {
-    labels: Vec<(NameId, Category)>,
+    labels: Vec<u32>,
     /// Places in `labels`, in order.
     places: Vec<u32>,
 }
@@ -42,29 +43,36 @@ impl Orders {
     pub(super) fn sorted(&mut self, slots: &[Slot], names: &Names, rank: impl Fn(Category) -> Category) -> &[u32] {
         self.labels.clear();
         self.slots.clear();
-        let mut hash = 0u64;
         for (at, slot) in (0u32..).zip(slots) {
             if !slot.hidden {
-                let category = rank(slot.category);
-                self.labels.push((slot.name, category));
+                self.labels.push(code(slot.name, rank(slot.category)));
                 self.slots.push(at);
-                let number = u64::from(slot.name.number()) << 2 | category as u64;
-                hash = (hash.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             }
         }
-        let order = &mut self.remembered[(hash >> 32) as usize % REMEMBERED];
+        // Where labels hardly ever come in another order, their number and two of them tell orders apart well enough.
+        let mark = |at: Option<&u32>| at.map_or(0, |&code| code as usize);
+        let choice = self.labels.len() + 3 * mark(self.labels.last()) + 5 * mark(self.labels.get(self.labels.len() / 2));
+        let order = &mut self.remembered[choice % REMEMBERED];
         if order.labels != self.labels {
             order.labels.clone_from(&self.labels);
             order.places.clear();
             order.places.extend(0..self.labels.len() as u32);
             let place = |&at: &u32| {
-                let (name, category) = self.labels[at as usize];
-                (category, names.text(name))
+                let slot = &slots[self.slots[at as usize] as usize];
+                (rank(slot.category), names.text(slot.name))
             };
             order.places.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
+        }
+        if self.slots.len() == slots.len() {
+            return &order.places;
         }
         self.sorted.clear();
         self.sorted.extend(order.places.iter().map(|&at| self.slots[at as usize]));
         &self.sorted
     }
+}
+
+/// A name and its category as one number.
+fn code(name: NameId, category: Category) -> u32 {
+    name.number() << 2 | category as u32
 }
