@@ -13,6 +13,7 @@
 
 pub mod ast;
 pub mod bytes_size;
+pub mod detect;
 pub mod duration;
 pub mod error;
 pub mod ip;
