@@ -23,9 +23,11 @@ pub mod pattern;
 pub mod pipeline;
 pub mod regexp;
 
+mod excerpt;
 mod lexer;
 mod names;
 mod parser;
+mod places;
 mod print;
 mod validate;
 
