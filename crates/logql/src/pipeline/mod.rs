@@ -24,12 +24,13 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
-mod convert;
+pub(crate) mod convert;
 mod decolorize;
 mod entry;
 mod format;
 mod ip;
 mod json;
+mod json_keys;
 mod json_path;
 mod json_scan;
 mod key;
@@ -53,6 +54,7 @@ mod testing;
 mod unwrap;
 mod word;
 
+pub use json_keys::visit_json_keys;
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
 pub use required::{Required, RequiredLabel};
