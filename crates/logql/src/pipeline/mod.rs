@@ -27,6 +27,7 @@
 pub(crate) mod convert;
 mod decolorize;
 mod entry;
+mod environment;
 mod format;
 mod ip;
 mod json;
@@ -54,6 +55,7 @@ mod testing;
 mod unwrap;
 mod word;
 
+pub use environment::Environment;
 pub use json_keys::visit_json_keys;
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
@@ -115,6 +117,7 @@ pub struct Pipeline {
     line_filters: Vec<LineMatcher>,
     steps: Vec<Step>,
     metadata_names: Option<Vec<String>>,
+    environment: Environment,
 }
 
 /// A compiled stage.
@@ -136,8 +139,13 @@ enum Step {
 }
 
 impl Pipeline {
-    /// Compiles stages for a reader who sees the labels in `wants`.
+    /// Compiles stages for a reader who sees the labels in `wants`, in the default [`Environment`].
     pub fn compile(stages: &[Stage], wants: &Wants) -> Result<Self, CompileError> {
+        Self::compile_in(stages, wants, &Environment::default())
+    }
+
+    /// Compiles stages for a reader who sees the labels in `wants`. Templates take time and zone from the environment.
+    pub fn compile_in(stages: &[Stage], wants: &Wants, environment: &Environment) -> Result<Self, CompileError> {
         // Backwards, because what a stage must bring forth is what the later ones need.
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
@@ -166,6 +174,7 @@ impl Pipeline {
             line_filters,
             steps,
             metadata_names,
+            environment: environment.clone(),
         })
     }
 
@@ -215,9 +224,7 @@ fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileE
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
         Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needed)),
-        Stage::Json(extractions) => {
-            Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?)
-        }
+        Stage::Json(extractions) => Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?),
         Stage::Logfmt {
             strict,
             keep_empty,

@@ -79,7 +79,12 @@ mod tests {
                         if let Some(byte) = text.get_mut(at + 1) {
                             *byte = wanted.wrapping_add(1);
                         }
-                        let is_it = |byte: u8| mark(Word(u64::from_le_bytes([byte, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))) & 0x80 != 0;
+                        let is_it = |byte: u8| {
+                            mark(Word(u64::from_le_bytes([
+                                byte, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                            ]))) & 0x80
+                                != 0
+                        };
                         for start in 0..=length {
                             let plain = text[start..].iter().position(|&b| is_it(b)).map(|found| start + found);
                             assert_eq!(find_byte(&text, start, mark, is_it), plain, "{text:?} from {start}");
