@@ -374,6 +374,21 @@ fn pipeline_errors() {
 }
 
 #[test]
+fn windows() {
+    check(include_str!("cases/windows.txt"));
+}
+
+#[test]
+fn aggregations() {
+    check(include_str!("cases/aggregations.txt"));
+}
+
+#[test]
+fn operators() {
+    check(include_str!("cases/operators.txt"));
+}
+
+#[test]
 fn numbers() {
     check(include_str!("cases/numbers.txt"));
 }
