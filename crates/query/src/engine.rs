@@ -15,6 +15,7 @@ use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{ExecutionPlan, displayable};
 use futures::TryStreamExt;
 use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 use timberline_logql::ast::{Expr, LogExpr, Matcher, MetricExpr, VectorOp};
@@ -105,7 +106,16 @@ impl QueryEngine {
         Ok(found.into_iter().collect())
     }
 
-    async fn streams(
+    /// Runs work on the threads for queries. Dropping the future cancels it.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        self.0.pool.run(work).await
+    }
+
+    /// Label sets of the streams with entries in a time span. No matchers: all streams.
+    pub(crate) async fn streams(
         &self,
         tenant: &TenantId,
         matchers: &[Matcher],
