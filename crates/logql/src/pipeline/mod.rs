@@ -24,6 +24,7 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
+mod block;
 mod convert;
 mod decolorize;
 mod entry;
@@ -51,7 +52,6 @@ mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
-mod word;
 
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
