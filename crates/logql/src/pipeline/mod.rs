@@ -24,6 +24,7 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
+mod block;
 pub(crate) mod convert;
 mod decolorize;
 mod entry;
@@ -53,7 +54,6 @@ mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
-mod word;
 
 pub use environment::Environment;
 pub use json_keys::visit_json_keys;
