@@ -3,6 +3,7 @@
 
 mod detected;
 mod harness;
+mod limits;
 mod operations;
 mod push;
 mod queries;
