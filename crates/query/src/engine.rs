@@ -49,19 +49,21 @@ impl QueryEngine {
     /// Answers a query over a time range. Dropping the future cancels the query.
     pub async fn range(&self, tenant: &TenantId, request: RangeRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0
-            .pool
-            .run(async move { inner.range(&tenant, &request).await })
-            .await
+        let work = async move {
+            let answer = inner.range(&tenant, &request).await;
+            answer.map_err(|error| error.shown_in(&request.query))
+        };
+        self.0.pool.run(work).await
     }
 
     /// Answers a query at one time. Dropping the future cancels the query.
     pub async fn instant(&self, tenant: &TenantId, request: InstantRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0
-            .pool
-            .run(async move { inner.instant(&tenant, &request).await })
-            .await
+        let work = async move {
+            let answer = inner.instant(&tenant, &request).await;
+            answer.map_err(|error| error.shown_in(&request.query))
+        };
+        self.0.pool.run(work).await
     }
 
     /// Names of the labels of streams with entries in a time span, sorted. No matchers: all streams.
