@@ -141,7 +141,7 @@ impl Runner {
                     stage.run(labels);
                     false
                 }
-                Step::Unpack(stage) => stage.run(current, labels, json, spare),
+                Step::Unpack(stage) => stage.run(current, labels, spare),
                 Step::LineFormat(stage) => stage.run(current, timestamp_ns, labels, template, spare),
                 Step::Decolorize => decolorize(current, spare),
             };
