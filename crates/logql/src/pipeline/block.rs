@@ -160,7 +160,14 @@ mod tests {
     #[test]
     fn finds_the_first_one_at_every_place() {
         for (length, at) in (0..40).flat_map(|length| (0..=length).map(move |at| (length, at))) {
-            for (filler, wanted) in [(b'x', b'='), (0x7f, b' '), (0x80, 0), (0xff, 0xef), (b'!', b' '), (b'<', b'"')] {
+            for (filler, wanted) in [
+                (b'x', b'='),
+                (0x7f, b' '),
+                (0x80, 0),
+                (0xff, 0xef),
+                (b'!', b' '),
+                (b'<', b'"'),
+            ] {
                 let mut text = vec![filler; length];
                 // A neighbour right behind must not mislead.
                 for (byte, at) in [(wanted, at), (wanted.wrapping_add(1), at + 1), (wanted, at + 2)] {
@@ -170,14 +177,19 @@ mod tests {
                 }
                 for start in 0..=length {
                     let f = |is_it: fn(u8) -> bool, found: Option<usize>| {
-                        let plain = text[start..].iter().position(|&byte| is_it(byte)).map(|found| start + found);
+                        let plain = text[start..]
+                            .iter()
+                            .position(|&byte| is_it(byte))
+                            .map(|found| start + found);
                         assert_eq!(found, plain, "{text:?} from {start}");
                     };
                     f(|b| b == b'=', find_byte(&text, start, |block| block.equal(b'=')));
                     f(|b| b == 0xef, find_byte(&text, start, |block| block.equal(0xef)));
                     f(|b| b <= b' ', find_byte(&text, start, |block| block.up_to(b' ')));
                     let either = |b| b <= b' ' || b == b'=' || b == b'"';
-                    let found = find_byte(&text, start, |block| block.up_to(b' ') | block.equal(b'=') | block.equal(b'"'));
+                    let found = find_byte(&text, start, |block| {
+                        block.up_to(b' ') | block.equal(b'=') | block.equal(b'"')
+                    });
                     f(either, found);
                 }
             }

@@ -25,6 +25,7 @@
 //! ```
 
 mod block;
+mod buffer_search;
 mod convert;
 mod decolorize;
 mod entry;
@@ -36,6 +37,7 @@ mod json_scan;
 mod key;
 mod label_filter;
 mod line_filter;
+mod literals;
 mod logfmt;
 mod names;
 mod needs;
@@ -213,9 +215,7 @@ fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileE
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
         Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needed)),
-        Stage::Json(extractions) => {
-            Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?)
-        }
+        Stage::Json(extractions) => Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?),
         Stage::Logfmt {
             strict,
             keep_empty,
