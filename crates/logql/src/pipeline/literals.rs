@@ -1,6 +1,6 @@
 //! Texts that an expression cannot match without: looking for them is much faster than running the expression.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use regex_syntax::ParserBuilder;
@@ -61,6 +61,8 @@ fn first_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
 #[derive(Clone, Debug)]
 pub(super) enum Searcher {
     One(Box<Finder<'static>>),
+    /// A few texts, with vector instructions.
+    Few(packed::Searcher),
     Any(AhoCorasick),
 }
 
@@ -70,12 +72,10 @@ impl Searcher {
         match texts {
             [] => None,
             [text] => Some(Self::One(Box::new(Finder::new(text.as_ref()).into_owned()))),
-            // The kind of match for which the library has vector instructions.
-            texts => {
-                let mut builder = AhoCorasick::builder();
-                builder.match_kind(MatchKind::LeftmostFirst);
-                builder.build(texts).ok().map(Self::Any)
-            }
+            // With two or three texts the automaton would look for their first letters, which are everywhere.
+            texts => packed::Searcher::new(texts)
+                .map(Self::Few)
+                .or_else(|| AhoCorasick::new(texts).ok().map(Self::Any)),
         }
     }
 
@@ -84,6 +84,7 @@ impl Searcher {
     pub(super) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
         match self {
             Self::One(finder) => finder.find(text).map(|at| (at, at + finder.needle().len())),
+            Self::Few(searcher) => searcher.find(text).map(|found| (found.start(), found.end())),
             Self::Any(searcher) => searcher.find(text).map(|found| (found.start(), found.end())),
         }
     }
@@ -93,6 +94,7 @@ impl Searcher {
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         match self {
             Self::One(finder) => finder.find(text).is_some(),
+            Self::Few(searcher) => searcher.find(text).is_some(),
             Self::Any(searcher) => searcher.is_match(text),
         }
     }
