@@ -15,6 +15,7 @@ use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{ExecutionPlan, displayable};
 use futures::TryStreamExt;
 use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 use timberline_logql::ast::{Expr, LogExpr, Matcher, MetricExpr, VectorOp};
@@ -48,19 +49,21 @@ impl QueryEngine {
     /// Answers a query over a time range. Dropping the future cancels the query.
     pub async fn range(&self, tenant: &TenantId, request: RangeRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0
-            .pool
-            .run(async move { inner.range(&tenant, &request).await })
-            .await
+        let work = async move {
+            let answer = inner.range(&tenant, &request).await;
+            answer.map_err(|error| error.shown_in(&request.query))
+        };
+        self.0.pool.run(work).await
     }
 
     /// Answers a query at one time. Dropping the future cancels the query.
     pub async fn instant(&self, tenant: &TenantId, request: InstantRequest) -> Result<Answer, QueryError> {
         let (inner, tenant) = (self.0.clone(), tenant.clone());
-        self.0
-            .pool
-            .run(async move { inner.instant(&tenant, &request).await })
-            .await
+        let work = async move {
+            let answer = inner.instant(&tenant, &request).await;
+            answer.map_err(|error| error.shown_in(&request.query))
+        };
+        self.0.pool.run(work).await
     }
 
     /// Names of the labels of streams with entries in a time span, sorted. No matchers: all streams.
@@ -105,7 +108,16 @@ impl QueryEngine {
         Ok(found.into_iter().collect())
     }
 
-    async fn streams(
+    /// Runs work on the threads for queries. Dropping the future cancels it.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        self.0.pool.run(work).await
+    }
+
+    /// Label sets of the streams with entries in a time span. No matchers: all streams.
+    pub(crate) async fn streams(
         &self,
         tenant: &TenantId,
         matchers: &[Matcher],

@@ -17,6 +17,7 @@
 
 mod answer;
 mod context;
+mod detect;
 mod engine;
 mod error;
 mod first_lines;
@@ -30,6 +31,7 @@ mod select;
 mod vector;
 
 pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Series, StreamResult};
+pub use detect::DetectRequest;
 pub use engine::QueryEngine;
 pub use error::QueryError;
 pub use request::{Direction, InstantRequest, QueryLimits, RangeRequest};

@@ -1,12 +1,14 @@
 //! Answers as JSON text (http-api.md 1.4 and 6): written straight into the body, no tree in between.
 
 mod answer;
+mod detected;
 mod json;
 mod labels;
 mod numbers;
 mod stats;
 
 pub(crate) use answer::Layout;
+pub(crate) use detected::{write_detected_fields, write_detected_labels, write_field_values};
 pub(crate) use json::string as write_string;
 pub(crate) use labels::{write_label_sets, write_names};
 

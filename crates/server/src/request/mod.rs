@@ -7,6 +7,6 @@ mod tenant;
 mod time;
 
 pub(crate) use params::Params;
-pub(crate) use range::{direction, limit, range_request, span};
+pub(crate) use range::{direction, limit, positive, range_request, span};
 pub(crate) use tenant::Tenant;
 pub(crate) use time::{now_ns, parse_time};
