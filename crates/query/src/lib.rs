@@ -16,10 +16,13 @@
 //! The engine does no I/O of its own and keeps no state between queries.
 
 mod answer;
+mod cancel;
 mod context;
 mod engine;
 mod error;
 mod first_lines;
+mod memory;
+mod meter;
 mod node;
 mod plan;
 mod pool;

@@ -11,7 +11,6 @@ use crate::context::QueryContext;
 use crate::request::Direction;
 use crate::scan::{LogScanExec, Pruning, RunQueue, ScanOutput, ScanSpec, SeenEntries, TimeBound};
 use crate::select::select;
-use datafusion_physical_plan::ExecutionPlan;
 use std::sync::Arc;
 use timberline_logql::ast::{LogExpr, Stage};
 use timberline_logql::pipeline::{Pipeline, Wants};
@@ -25,6 +24,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) context: Arc<QueryContext>,
     /// Most workers of a scan.
     pub(crate) partitions: usize,
+    /// True for a query at one time.
+    pub(crate) instant: bool,
 }
 
 impl Planner<'_> {
@@ -37,10 +38,11 @@ impl Planner<'_> {
         direction: Direction,
         output: ScanOutput,
         bound: Option<Arc<TimeBound>>,
-    ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
+    ) -> Result<Arc<LogScanExec>, QueryError> {
         let pipeline = Arc::new(Pipeline::compile(&log.stages, wants)?);
-        let selected = select(self.provider, self.tenant, &log.matchers, span, &self.context).await?;
-        let queue = RunQueue::plan(&selected.sources, span, direction, &self.context).await?;
+        let (counters, cancelled) = (self.context.scan_counters(), &self.context.cancelled);
+        let selected = select(self.provider, self.tenant, &log.matchers, span, &counters, cancelled).await?;
+        let queue = RunQueue::plan(&selected.sources, span, direction, &counters).await?;
         let spec = ScanSpec {
             seen: SeenEntries::for_streams(&selected.streams),
             pruning: Pruning::of(&pipeline, selected.sources.len()),
@@ -48,10 +50,13 @@ impl Planner<'_> {
             sources: selected.sources,
             queue,
             span,
+            log: log.clone(),
+            wants: wants.clone(),
             pipeline,
             keeps_labels: log.stages.iter().all(|stage| matches!(stage, Stage::LineFilter(_))),
             output,
             bound,
+            counters,
             context: self.context.clone(),
         };
         Ok(Arc::new(LogScanExec::new(spec, self.partitions)))

@@ -11,3 +11,6 @@ mod state;
 pub(crate) use exec::RangeExec;
 pub(crate) use function::RangeFunction;
 pub(crate) use grid::Grid;
+
+#[cfg(test)]
+mod tests;

@@ -40,7 +40,7 @@ impl VectorFunction for Absent {
         let missing: Vec<(i64, f64)> = missing.map(|time_ns| (time_ns, 1.0)).collect();
         let mut out = Points::default();
         if !missing.is_empty() {
-            *out.of(context.series.intern(self.labels.clone())) = missing;
+            *out.of(context.series.intern(self.labels.clone())?) = missing;
         }
         Ok(out)
     }

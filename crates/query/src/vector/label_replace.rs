@@ -19,9 +19,10 @@ impl VectorFunction for Replace {
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for (series, points) in inputs.into_iter().flat_map(|points| points.series) {
+            context.cancelled.check()?;
             let labels = context.series.get(series);
             let number = match self.replaced(&labels) {
-                Some(labels) => context.series.intern(labels),
+                Some(labels) => context.series.intern(labels)?,
                 None => series,
             };
             let merged = out.of(number);

@@ -18,7 +18,7 @@ impl VectorFunction for Constant {
     fn evaluate(&self, _: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         let points = (0..self.steps.count).map(|i| (self.steps.time_ns(i), self.value));
-        out.of(context.series.intern(LabelSet::default())).extend(points);
+        out.of(context.series.intern(LabelSet::default())?).extend(points);
         Ok(out)
     }
 }
@@ -34,9 +34,10 @@ pub(crate) struct ScalarBinary {
 }
 
 impl VectorFunction for ScalarBinary {
-    fn evaluate(&self, inputs: Vec<Points>, _: &QueryContext) -> Result<Points, QueryError> {
+    fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for (series, points) in inputs.into_iter().flat_map(|points| points.series) {
+            context.cancelled.check()?;
             let kept: Vec<(i64, f64)> = points
                 .into_iter()
                 .filter_map(|(time_ns, value)| {
