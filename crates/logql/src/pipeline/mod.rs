@@ -27,6 +27,7 @@
 mod convert;
 mod decolorize;
 mod entry;
+mod environment;
 mod format;
 mod ip;
 mod json;
@@ -47,6 +48,7 @@ mod template;
 mod testing;
 mod unwrap;
 
+pub use environment::Environment;
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
 pub use required::{Required, RequiredLabel};
@@ -107,6 +109,7 @@ pub struct Pipeline {
     line_filters: Vec<LineMatcher>,
     steps: Vec<Step>,
     metadata_names: Option<Vec<String>>,
+    environment: Environment,
 }
 
 /// A compiled stage.
@@ -128,8 +131,13 @@ enum Step {
 }
 
 impl Pipeline {
-    /// Compiles stages for a reader who sees the labels in `wants`.
+    /// Compiles stages for a reader who sees the labels in `wants`, in the default [`Environment`].
     pub fn compile(stages: &[Stage], wants: &Wants) -> Result<Self, CompileError> {
+        Self::compile_in(stages, wants, &Environment::default())
+    }
+
+    /// Compiles stages for a reader who sees the labels in `wants`. Templates take time and zone from the environment.
+    pub fn compile_in(stages: &[Stage], wants: &Wants, environment: &Environment) -> Result<Self, CompileError> {
         // Backwards, because what a stage must bring forth is what the later ones need.
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
@@ -158,6 +166,7 @@ impl Pipeline {
             line_filters,
             steps,
             metadata_names,
+            environment: environment.clone(),
         })
     }
 
