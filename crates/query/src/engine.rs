@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Entry, QueryResult, Sample, Series, StreamResult};
 use crate::context::QueryContext;
+use crate::explain::Explanation;
 use crate::node::column;
 use crate::plan::{Metric, Planner, plan_log, plan_metric};
 use crate::pool::Pool;
@@ -14,12 +15,15 @@ use bytes::Bytes;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{ExecutionPlan, displayable};
 use futures::TryStreamExt;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timberline_logql::ast::{Expr, Matcher, MetricExpr, VectorOp};
 use timberline_logql::labels::LabelSet;
+use timberline_logql::pipeline::Environment;
 use timberline_store::TenantId;
 use timberline_store::source::{SourceProvider, TimeSpan};
 
@@ -60,6 +64,18 @@ impl QueryEngine {
     /// Answers a query at one time. Dropping the future cancels the query.
     pub async fn instant(&self, tenant: &TenantId, request: InstantRequest) -> Result<Answer, QueryError> {
         let work = |run: Run| async move { Ok(run.instant(&request).await?.answer) };
+        self.run(tenant, work).await
+    }
+
+    /// Runs a query over a time range and tells how. Dropping the future cancels the query.
+    pub async fn explain_range(&self, tenant: &TenantId, request: RangeRequest) -> Result<Explanation, QueryError> {
+        let work = |run: Run| async move { Ok(Explanation::of(&run.range(&request).await?)) };
+        self.run(tenant, work).await
+    }
+
+    /// Runs a query at one time and tells how. Dropping the future cancels the query.
+    pub async fn explain_instant(&self, tenant: &TenantId, request: InstantRequest) -> Result<Explanation, QueryError> {
+        let work = |run: Run| async move { Ok(Explanation::of(&run.instant(&request).await?)) };
         self.run(tenant, work).await
     }
 
@@ -145,10 +161,17 @@ struct Run {
     context: Arc<QueryContext>,
 }
 
+/// Which lines or values were asked for.
+pub(crate) enum Asked {
+    Lines(RangeRequest),
+    Values(Steps),
+}
+
 /// A query that has run.
 pub(crate) struct Ran {
     pub(crate) answer: Answer,
     pub(crate) expr: Expr,
+    pub(crate) asked: Asked,
     /// `None` if there was nothing to run.
     pub(crate) plan: Option<Arc<dyn ExecutionPlan>>,
     pub(crate) limits: QueryLimits,
@@ -162,6 +185,10 @@ impl Run {
             tenant: &self.tenant,
             context: self.context.clone(),
             partitions: self.inner.pool.threads,
+            environment: Environment {
+                now_ns: i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX),
+                zone: TimeZone::system(),
+            },
             instant,
         }
     }
@@ -171,12 +198,13 @@ impl Run {
         check_range(request.start_ns, request.end_ns)?;
         let planner = self.planner(false);
         let expr = timberline_logql::parse(&request.query)?;
-        let (result, plan, planned) = match &expr {
+        let (result, asked, plan, planned) = match &expr {
             Expr::Log(log) => {
                 self.check_entries(request)?;
                 let plan = plan_log(&planner, log, request).await?;
                 let planned = started.elapsed();
-                (QueryResult::Streams(self.lines(plan.as_ref()).await?), plan, planned)
+                let lines = QueryResult::Streams(self.lines(plan.as_ref()).await?);
+                (lines, Asked::Lines(request.clone()), plan, planned)
             }
             Expr::Metric(expr) => {
                 let steps = Steps::of(request, &self.inner.limits)?;
@@ -197,10 +225,10 @@ impl Run {
                         (series, Some(plan))
                     }
                 };
-                (QueryResult::Matrix(series), plan, planned)
+                (QueryResult::Matrix(series), Asked::Values(steps), plan, planned)
             }
         };
-        Ok(self.ran(result, expr, plan, started, planned))
+        Ok(self.ran((result, expr, asked), plan, started, planned))
     }
 
     async fn instant(&self, request: &InstantRequest) -> Result<Ran, QueryError> {
@@ -213,7 +241,8 @@ impl Run {
             return Err(QueryError::BadRequest(text.into()));
         };
         let planner = self.planner(true);
-        let metric = plan_metric(&planner, expr, Steps::instant(time_ns)).await?;
+        let steps = Steps::instant(time_ns);
+        let metric = plan_metric(&planner, expr, steps).await?;
         let planned = started.elapsed();
         let (result, plan) = match metric {
             Metric::Scalar(value) => (QueryResult::Scalar { time_ns, value }, None),
@@ -233,7 +262,7 @@ impl Run {
                 (QueryResult::Vector(samples), Some(plan))
             }
         };
-        Ok(self.ran(result, parsed, plan, started, planned))
+        Ok(self.ran((result, parsed, Asked::Values(steps)), plan, started, planned))
     }
 
     fn check_entries(&self, request: &RangeRequest) -> Result<(), QueryError> {
@@ -326,8 +355,7 @@ impl Run {
 
     fn ran(
         &self,
-        result: QueryResult,
-        expr: Expr,
+        (result, expr, asked): (QueryResult, Expr, Asked),
         plan: Option<Arc<dyn ExecutionPlan>>,
         started: Instant,
         planned: Duration,
@@ -344,6 +372,7 @@ impl Run {
                 warnings: Vec::new(),
             },
             expr,
+            asked,
             plan,
             limits: self.inner.limits.clone(),
             planning_seconds: planned.as_secs_f64(),

@@ -22,9 +22,9 @@ use std::sync::Arc;
 /// times are of no more use.
 pub(crate) struct FirstLinesExec {
     input: Arc<dyn ExecutionPlan>,
-    limit: usize,
-    direction: Direction,
-    interval_ns: i64,
+    pub(crate) limit: usize,
+    pub(crate) direction: Direction,
+    pub(crate) interval_ns: i64,
     bound: Option<Arc<TimeBound>>,
     counters: Arc<ScanCounters>,
     context: Arc<QueryContext>,

@@ -129,7 +129,7 @@ impl Steps {
 }
 
 /// `11000` as `11,000`.
-fn with_thousands(n: i64) -> String {
+pub(crate) fn with_thousands(n: impl ToString) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {

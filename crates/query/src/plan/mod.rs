@@ -13,7 +13,7 @@ use crate::scan::{LogScanExec, Pruning, RunQueue, ScanOutput, ScanSpec, SeenEntr
 use crate::select::select;
 use std::sync::Arc;
 use timberline_logql::ast::{LogExpr, Stage};
-use timberline_logql::pipeline::{Pipeline, Wants};
+use timberline_logql::pipeline::{Environment, Pipeline, Wants};
 use timberline_store::TenantId;
 use timberline_store::source::{SourceProvider, TimeSpan};
 
@@ -24,6 +24,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) context: Arc<QueryContext>,
     /// Most workers of a scan.
     pub(crate) partitions: usize,
+    /// What templates know of the world.
+    pub(crate) environment: Environment,
     /// True for a query at one time.
     pub(crate) instant: bool,
 }
@@ -39,7 +41,7 @@ impl Planner<'_> {
         output: ScanOutput,
         bound: Option<Arc<TimeBound>>,
     ) -> Result<Arc<LogScanExec>, QueryError> {
-        let pipeline = Arc::new(Pipeline::compile(&log.stages, wants)?);
+        let pipeline = Arc::new(Pipeline::compile_in(&log.stages, wants, &self.environment)?);
         let (counters, cancelled) = (self.context.scan_counters(), &self.context.cancelled);
         let selected = select(self.provider, self.tenant, &log.matchers, span, &counters, cancelled).await?;
         let queue = RunQueue::plan(&selected.sources, span, direction, &counters).await?;

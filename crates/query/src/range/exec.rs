@@ -25,7 +25,7 @@ const MOST_CELLS_PER_POINT: usize = 6;
 
 /// Which half of the aggregation an operator does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Half {
+pub(crate) enum Half {
     /// Samples to states, in each partition.
     Partial,
     /// States of all partitions to points.
@@ -34,9 +34,9 @@ enum Half {
 
 /// One half of a range aggregation.
 pub(crate) struct RangeExec {
-    half: Half,
-    function: RangeFunction,
-    grid: Grid,
+    pub(crate) half: Half,
+    pub(crate) function: RangeFunction,
+    pub(crate) grid: Grid,
     context: Arc<QueryContext>,
     input: Arc<dyn ExecutionPlan>,
     metrics: ExecutionPlanMetricsSet,

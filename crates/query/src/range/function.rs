@@ -71,6 +71,29 @@ impl RangeFunction {
         }
     }
 
+    /// The function in words.
+    pub(crate) fn describe(self) -> String {
+        use RangeFunction as F;
+        let words = match self {
+            F::Entries => "number of entries",
+            F::EntriesPerSecond => "entries per second",
+            F::Amount => "bytes",
+            F::AmountPerSecond => "bytes per second",
+            F::Sum => "sum",
+            F::SumPerSecond => "sum per second",
+            F::Average => "mean",
+            F::Variance => "variance",
+            F::Deviation => "standard deviation",
+            F::Min => "least",
+            F::Max => "greatest",
+            F::First => "earliest",
+            F::Last => "latest",
+            F::Quantile(q) => return format!("quantile {q}"),
+            F::CounterRate => "increase of a counter per second",
+        };
+        words.to_owned()
+    }
+
     /// The state that serves the function.
     pub(crate) fn state(self) -> StateKind {
         use RangeFunction as F;

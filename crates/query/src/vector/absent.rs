@@ -31,6 +31,10 @@ impl Absent {
 }
 
 impl VectorFunction for Absent {
+    fn describe(&self) -> String {
+        format!("1 with {} where the operand has nothing", self.labels)
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let series = inputs.iter().flat_map(|points| &points.series);
         let present: HashSet<i64> = series.flat_map(|(_, points)| points.iter().map(|p| p.0)).collect();

@@ -18,6 +18,17 @@ pub(crate) struct Aggregate {
 }
 
 impl VectorFunction for Aggregate {
+    fn describe(&self) -> String {
+        let mut text = self.op.name().to_owned();
+        if let Some(grouping) = &self.grouping {
+            text.push_str(&format!(" {grouping}"));
+        }
+        match self.op {
+            VectorOp::Topk | VectorOp::Bottomk | VectorOp::ApproxTopk => format!("{text}({}, ..)", self.k),
+            _ => format!("{text}(..)"),
+        }
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for input in inputs {

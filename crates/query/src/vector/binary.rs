@@ -18,6 +18,14 @@ pub(crate) struct VectorBinary {
 }
 
 impl VectorFunction for VectorBinary {
+    fn describe(&self) -> String {
+        let word = if self.return_bool { " bool" } else { "" };
+        match &self.matching {
+            Some(matching) => format!(".. {}{word} {matching} ..", self.op.name()),
+            None => format!(".. {}{word} ..", self.op.name()),
+        }
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let [left, right]: [Points; 2] = inputs
             .try_into()

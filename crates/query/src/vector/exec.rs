@@ -16,13 +16,16 @@ use std::sync::Arc;
 
 /// A function from the points of its operands to points.
 pub(crate) trait VectorFunction: Debug + Send + Sync {
+    /// The function as one would write it, without its operands.
+    fn describe(&self) -> String;
+
     /// Evaluates it; there are as many inputs as the operator has children.
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError>;
 }
 
 /// An operator that evaluates a function over series.
 pub(crate) struct VectorExec {
-    function: Arc<dyn VectorFunction>,
+    pub(crate) function: Arc<dyn VectorFunction>,
     inputs: Vec<Arc<dyn ExecutionPlan>>,
     context: Arc<QueryContext>,
     metrics: ExecutionPlanMetricsSet,
