@@ -13,6 +13,7 @@
 
 pub mod ast;
 pub mod bytes_size;
+pub mod detect;
 pub mod duration;
 pub mod error;
 pub mod ip;
@@ -22,9 +23,11 @@ pub mod pattern;
 pub mod pipeline;
 pub mod regexp;
 
+mod excerpt;
 mod lexer;
 mod names;
 mod parser;
+mod places;
 mod print;
 mod validate;
 

@@ -79,8 +79,8 @@ impl QueryEngine {
         self.run(tenant, work).await
     }
 
-    /// Runs a query on the threads of the engine.
-    async fn run<T: Send + 'static, F: Future<Output = Result<T, QueryError>> + Send + 'static>(
+    /// Runs work on the threads for queries. Dropping the future cancels it.
+    pub(crate) async fn run<T: Send + 'static, F: Future<Output = Result<T, QueryError>> + Send + 'static>(
         &self,
         tenant: &TenantId,
         work: impl FnOnce(Run) -> F,
@@ -137,7 +137,8 @@ impl QueryEngine {
         Ok(found.into_iter().collect())
     }
 
-    async fn streams(
+    /// Label sets of the streams with entries in a time span. No matchers: all streams.
+    pub(crate) async fn streams(
         &self,
         tenant: &TenantId,
         matchers: &[Matcher],
@@ -155,10 +156,10 @@ impl QueryEngine {
 }
 
 /// One query.
-struct Run {
+pub(crate) struct Run {
     inner: Arc<Inner>,
     tenant: TenantId,
-    context: Arc<QueryContext>,
+    pub(crate) context: Arc<QueryContext>,
 }
 
 /// Which lines or values were asked for.

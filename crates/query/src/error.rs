@@ -55,7 +55,7 @@ impl From<timberline_store::Error> for QueryError {
 
 impl From<timberline_logql::ParseError> for QueryError {
     fn from(error: timberline_logql::ParseError) -> Self {
-        QueryError::Parse(error.to_string())
+        QueryError::Parse(error.report())
     }
 }
 

@@ -18,6 +18,7 @@
 mod answer;
 mod cancel;
 mod context;
+mod detect;
 mod engine;
 mod error;
 mod explain;
@@ -34,6 +35,7 @@ mod select;
 mod vector;
 
 pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Series, StreamResult};
+pub use detect::DetectRequest;
 pub use engine::QueryEngine;
 pub use error::QueryError;
 pub use explain::{Explanation, Fact, Step};

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 /// Why a value is not what it should be; written into `__error_details__`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConversionError<'a> {
+pub(crate) enum ConversionError<'a> {
     NumberSyntax(&'a [u8]),
     NumberRange(&'a [u8]),
     Duration(&'a [u8]),
@@ -59,7 +59,7 @@ fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A float64 as Go's `strconv.ParseFloat` reads it: `NaN`, `inf` and underscores between digits, no hexadecimal integers.
-pub(super) fn parse_number(text: &[u8]) -> Result<f64, ConversionError<'_>> {
+pub(crate) fn parse_number(text: &[u8]) -> Result<f64, ConversionError<'_>> {
     let syntax = ConversionError::NumberSyntax(text);
     let mut plain = [0u8; 64];
     let digits = if text.contains(&b'_') {
@@ -97,7 +97,7 @@ fn without_underscores<'b>(text: &[u8], buffer: &'b mut [u8; 64]) -> Option<&'b 
 }
 
 /// Nanoseconds of a Go duration: a sign and numbers with the units `ns us µs ms s m h`.
-pub(super) fn parse_duration_ns(text: &[u8]) -> Result<i64, ConversionError<'_>> {
+pub(crate) fn parse_duration_ns(text: &[u8]) -> Result<i64, ConversionError<'_>> {
     let invalid = ConversionError::Duration(text);
     let (negative, mut rest) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -163,7 +163,7 @@ fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Bytes of a size such as `1.5 kb`, `1,024B`, `2MiB` or `512`.
-pub(super) fn parse_size_bytes(text: &[u8]) -> Result<u64, ConversionError<'_>> {
+pub(crate) fn parse_size_bytes(text: &[u8]) -> Result<u64, ConversionError<'_>> {
     let is_number = |b: &u8| b.is_ascii_digit() || *b == b'.' || *b == b',';
     let (digits, unit) = text.split_at(text.iter().position(|b| !is_number(b)).unwrap_or(text.len()));
     let syntax = ConversionError::NumberSyntax(digits);

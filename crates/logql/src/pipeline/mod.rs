@@ -24,31 +24,39 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
-mod convert;
+pub(crate) mod convert;
 mod decolorize;
 mod entry;
 mod environment;
 mod format;
 mod ip;
 mod json;
+mod json_keys;
 mod json_path;
 mod json_scan;
 mod key;
 mod label_filter;
 mod line_filter;
 mod logfmt;
+mod names;
 mod needs;
+mod order;
 mod pattern;
 mod regexp;
 mod required;
 mod runner;
+mod sanitize;
 mod select;
+mod span;
+mod taken;
 mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
+mod word;
 
 pub use environment::Environment;
+pub use json_keys::visit_json_keys;
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
 pub use required::{Required, RequiredLabel};
@@ -60,7 +68,7 @@ use self::json::{JsonStage, UnpackStage};
 use self::json_path::JsonPathStage;
 use self::label_filter::LabelTest;
 use self::logfmt::LogfmtStage;
-use self::needs::Needs;
+use self::needs::{Needed, Needs};
 use self::pattern::PatternStage;
 use self::regexp::RegexpStage;
 use self::select::{DropStage, KeepStage};
@@ -142,7 +150,7 @@ impl Pipeline {
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
         for stage in stages.iter().rev() {
-            let step = compile_stage(stage, &needs)?;
+            let step = compile_stage(stage, needs.of_stage(steps.len()))?;
             needs = needs.before(stage, step.as_ref());
             steps.extend(step);
         }
@@ -208,33 +216,34 @@ impl Step {
     }
 }
 
-/// Compiles a stage after which `needs` must be there. `None`: the stage has nothing to do.
-fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileError> {
+/// Compiles a stage after which `needed` must be there. `None`: the stage has nothing to do.
+fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileError> {
+    let nobody_needs_labels = needed.is_empty();
     let invalid_stage = |message: String| CompileError::Invalid(format!("stage '{stage}' : {message}"));
     let step = match stage {
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
-        Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needs.clone())),
+        Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needed)),
         Stage::Json(extractions) => {
-            Step::JsonPath(JsonPathStage::compile(extractions, needs.clone()).map_err(invalid_stage)?)
+            Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?)
         }
         Stage::Logfmt {
             strict,
             keep_empty,
             extractions,
         } => {
-            let stage = LogfmtStage::compile(*strict, *keep_empty, extractions, needs.clone());
+            let stage = LogfmtStage::compile(*strict, *keep_empty, extractions, needed);
             Step::Logfmt(stage.map_err(invalid_stage)?)
         }
         Stage::Regexp(text) => {
             let invalid = |message| CompileError::Invalid(format!("invalid regexp parser: {message}"));
-            Step::Regexp(RegexpStage::compile(text, needs.clone()).map_err(invalid)?)
+            Step::Regexp(RegexpStage::compile(text, needed).map_err(invalid)?)
         }
         Stage::Pattern(text) => {
             let invalid = |message| CompileError::Invalid(format!("invalid pattern parser: {message}"));
-            Step::Pattern(PatternStage::compile(text, needs.clone()).map_err(invalid)?)
+            Step::Pattern(PatternStage::compile(text, needed).map_err(invalid)?)
         }
-        Stage::Unpack => Step::Unpack(UnpackStage::new(needs.clone())),
+        Stage::Unpack => Step::Unpack(UnpackStage::new(needed)),
         Stage::LineFormat(text) => {
             Step::LineFormat(LineFormatStage::compile(text).map_err(|error| error.of_stage(stage))?)
         }
@@ -249,7 +258,7 @@ fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileEr
         step,
         Step::Json(_) | Step::JsonPath(_) | Step::Logfmt(_) | Step::Regexp(_) | Step::Pattern(_)
     );
-    Ok(if is_pure_parser && needs.is_empty() {
+    Ok(if is_pure_parser && nobody_needs_labels {
         None
     } else {
         Some(step)

@@ -137,7 +137,7 @@ impl Runner {
                     stage.run(labels);
                     false
                 }
-                Step::Unpack(stage) => stage.run(current, labels, json, spare),
+                Step::Unpack(stage) => stage.run(current, labels, spare),
                 Step::LineFormat(stage) => stage.run(current, labels, spare),
                 Step::Decolorize => decolorize(current, spare),
             };

@@ -1,0 +1,1 @@
+//! Data and queries from a seed.
