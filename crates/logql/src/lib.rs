@@ -32,6 +32,6 @@ mod print;
 mod validate;
 
 pub use error::ParseError;
-pub use parser::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector};
+pub use parser::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector, stage_error};
 pub use print::format;
 pub use validate::validate;

@@ -1,6 +1,7 @@
 //! Why a query has no answer.
 
 use datafusion_common::DataFusionError;
+use timberline_logql::{ParseError, stage_error};
 
 /// Why a query has no answer. The variants are what a server maps to statuses; the texts are for people.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -28,6 +29,19 @@ pub enum QueryError {
     Internal(String),
 }
 
+impl QueryError {
+    /// The same error, pointing at the place in the query where that is known only now: stages compile without their text.
+    pub(crate) fn shown_in(self, query: &str) -> Self {
+        match &self {
+            Self::Parse(text) if !text.contains('\n') => match text.strip_prefix("parse error : ") {
+                Some(message) => Self::Parse(stage_error(query, message).report()),
+                None => self,
+            },
+            _ => self,
+        }
+    }
+}
+
 impl From<QueryError> for DataFusionError {
     fn from(error: QueryError) -> Self {
         DataFusionError::External(Box::new(error))
@@ -53,8 +67,8 @@ impl From<timberline_store::Error> for QueryError {
     }
 }
 
-impl From<timberline_logql::ParseError> for QueryError {
-    fn from(error: timberline_logql::ParseError) -> Self {
+impl From<ParseError> for QueryError {
+    fn from(error: ParseError) -> Self {
         QueryError::Parse(error.report())
     }
 }
@@ -63,7 +77,7 @@ impl From<timberline_logql::pipeline::CompileError> for QueryError {
     fn from(error: timberline_logql::pipeline::CompileError) -> Self {
         use timberline_logql::pipeline::CompileError;
         match error {
-            CompileError::Invalid(text) => QueryError::Parse(text),
+            CompileError::Invalid(text) => ParseError::new(text).into(),
             CompileError::NotSupported(part) => {
                 QueryError::NotSupported(format!("this version does not evaluate the {part}"))
             }

@@ -290,7 +290,10 @@ fn thin_out(lines: Vec<Line>, interval_ns: i64, limit: usize) -> Vec<Line> {
 fn to_batch(lines: &[Line]) -> Result<RecordBatch> {
     let bytes = lines.iter().map(|l| l.text.len()).sum();
     if i32::try_from(bytes).is_err() {
-        let text = format!("lines of {bytes} bytes are more than an answer holds, {}: ask for fewer lines", i32::MAX);
+        let text = format!(
+            "lines of {bytes} bytes are more than an answer holds, {}: ask for fewer lines",
+            i32::MAX
+        );
         return Err(QueryError::Limit(text).into());
     }
     let mut text = BinaryBuilder::with_capacity(lines.len(), bytes);

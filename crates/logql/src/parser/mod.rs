@@ -9,11 +9,11 @@ mod range;
 mod selector;
 mod stage;
 
-use crate::ast::{Expr, Matcher};
+use crate::ast::{Expr, Matcher, Stage};
 use crate::error::ParseError;
 use crate::labels::LabelSet;
 use crate::lexer::{Keyword, Symbol, Token, TokenKind, tokenize};
-use crate::places::Places;
+use crate::places::{Part, Places, stages_in_order};
 use crate::validate::{validate_at, validate_matchers};
 
 /// Texts of this many bytes and more are refused (logql.md 2.1).
@@ -28,10 +28,29 @@ pub const MAX_OPERATORS: usize = 1_000;
 
 /// Reads a query and checks everything about it that needs no data, except templates.
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
-    parse_query(text).map_err(|error| error.shown_in(text))
+    match parse_query(text) {
+        Ok((expr, _)) => Ok(expr),
+        Err(error) => Err(error.shown_in(text)),
+    }
 }
 
-fn parse_query(text: &str) -> Result<Expr> {
+/// The error of a query one of whose stages does not compile. `message` is what the compiler says: where it begins with
+/// `stage '| line_format ..' : `, the error points at that stage.
+pub fn stage_error(text: &str, message: &str) -> ParseError {
+    let error = ParseError::new(message);
+    let Ok((expr, places)) = parse_query(text) else {
+        return error;
+    };
+    let stages = stages_in_order(&expr);
+    let is_meant = |stage: &Option<&Stage>| stage.is_some_and(|s| message.starts_with(&format!("stage '{s}' : ")));
+    let place = stages
+        .iter()
+        .position(is_meant)
+        .and_then(|at| places.of(Part::Stage(at)));
+    error.about(place).shown_in(text)
+}
+
+fn parse_query(text: &str) -> Result<(Expr, Places)> {
     let mut parser = Parser::new(text)?;
     let expr = parser.expression()?;
     parser.end()?;
@@ -39,7 +58,7 @@ fn parse_query(text: &str) -> Result<Expr> {
         return Err(error);
     }
     validate_at(&expr, &parser.places)?;
-    Ok(expr)
+    Ok((expr, parser.places))
 }
 
 /// Reads a selector for the endpoints that list labels and series: no stages may follow, and a selector that accepts

@@ -9,8 +9,8 @@
 
 use std::cell::RefCell;
 
-use super::names::{KeyId, METADATA_NAMES, NameId, Names, QUERY_NAMES, STREAM_NAMES};
 use super::key::{END, append_label, append_number};
+use super::names::{KeyId, METADATA_NAMES, NameId, Names, QUERY_NAMES, STREAM_NAMES};
 use super::needs::Needed;
 use super::order::Orders;
 use super::span::Span;
@@ -429,8 +429,9 @@ impl Labels {
             slots = &self.slots[self.stream_slots..];
         }
         let mut orders = self.orders.borrow_mut();
-        let end_lists =
-            |from: Category, to: Category, out: &mut Vec<u8>| (from as u8..to as u8).for_each(|_| append_number(END, out));
+        let end_lists = |from: Category, to: Category, out: &mut Vec<u8>| {
+            (from as u8..to as u8).for_each(|_| append_number(END, out))
+        };
         let mut marks = self.error_marks();
         for &at in orders.sorted(slots, &self.names, |category| category) {
             let slot = &slots[at as usize];

@@ -1,7 +1,7 @@
 //! Where in a JSON line the labels of the stage `json` come from.
 
-use super::entry::sanitize;
 use super::json_scan::{Cursor, Malformed, Value, unescape};
+use super::sanitize::sanitize;
 
 /// Calls `visit` for each member of the object that `line` is and of the objects in it, in order: with the label that the
 /// stage `json` makes of it, before any suffix, and with the keys that lead there, as the line spells them. Ends where the

@@ -24,6 +24,7 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
+mod block;
 pub(crate) mod convert;
 mod decolorize;
 mod entry;
@@ -53,7 +54,6 @@ mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
-mod word;
 
 pub use environment::Environment;
 pub use json_keys::visit_json_keys;
@@ -224,9 +224,7 @@ fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileE
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
         Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needed)),
-        Stage::Json(extractions) => {
-            Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?)
-        }
+        Stage::Json(extractions) => Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?),
         Stage::Logfmt {
             strict,
             keep_empty,

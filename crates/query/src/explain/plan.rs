@@ -27,7 +27,11 @@ pub(super) fn step(plan: &dyn ExecutionPlan) -> Step {
     } else {
         (plan.name().to_owned(), Vec::new())
     };
-    facts.extend(plan.metrics().iter().flat_map(|metrics| measured(&Measured::of(metrics))));
+    facts.extend(
+        plan.metrics()
+            .iter()
+            .flat_map(|metrics| measured(&Measured::of(metrics))),
+    );
     Step {
         name,
         facts,
@@ -43,7 +47,10 @@ fn measured(measured: &Measured) -> [Fact; 3] {
         memory_peak_bytes,
     } = *measured;
     [
-        Fact::new("rows", format!("{} in, {} out", counted(rows_in, "row"), counted(rows_out, "row"))),
+        Fact::new(
+            "rows",
+            format!("{} in, {} out", counted(rows_in, "row"), counted(rows_out, "row")),
+        ),
         Fact::new("time", format!("{} of work", seconds(busy_seconds))),
         Fact::new("memory", format!("{} at most", bytes(memory_peak_bytes))),
     ]
@@ -76,7 +83,10 @@ fn describe_lines(lines: &FirstLinesExec) -> (String, Vec<Fact>) {
     let name = format!("the {which} {}", counted(lines.limit, "line"));
     let mut facts = Vec::new();
     if lines.interval_ns > 0 {
-        let text = format!("{} from each line taken to the next, so that all lines have to be seen", duration(lines.interval_ns.into()));
+        let text = format!(
+            "{} from each line taken to the next, so that all lines have to be seen",
+            duration(lines.interval_ns.into())
+        );
         facts.push(Fact::new("interval", text));
     }
     (name, facts)

@@ -19,7 +19,11 @@ pub(super) fn describe(spec: &ScanSpec) -> (String, Vec<Fact>) {
     };
     let mut facts = vec![Fact::new(
         "times",
-        format!("from {} to {}", time(spec.span.min_ns.into()), time(spec.span.max_ns.into())),
+        format!(
+            "from {} to {}",
+            time(spec.span.min_ns.into()),
+            time(spec.span.max_ns.into())
+        ),
     )];
     facts.push(Fact::new("gives", gives(&spec.output)));
     facts.extend(reads(spec));
@@ -86,12 +90,18 @@ fn asked(pruning: &Pruning) -> Vec<Fact> {
     let quoted = |text: &Vec<u8>| format!("{:?}", String::from_utf8_lossy(text));
     for group in pruning.texts() {
         let texts: Vec<String> = group.iter().map(quoted).collect();
-        facts.push(Fact::new("asks filters", format!("for lines with {}", texts.join(" or "))));
+        facts.push(Fact::new(
+            "asks filters",
+            format!("for lines with {}", texts.join(" or ")),
+        ));
     }
     let equal = |label: &RequiredLabel| format!("{}={:?}", label.name, String::from_utf8_lossy(&label.value));
     for group in pruning.labels() {
         let values: Vec<String> = group.iter().map(equal).collect();
-        let text = format!("for metadata with {}, where no stream has that label", values.join(" or "));
+        let text = format!(
+            "for metadata with {}, where no stream has that label",
+            values.join(" or ")
+        );
         facts.push(Fact::new("asks filters", text));
     }
     facts
@@ -100,24 +110,34 @@ fn asked(pruning: &Pruning) -> Vec<Fact> {
 /// From everything there is to what was kept.
 fn funnel(stats: &QueryStats) -> Vec<Fact> {
     let objects = stats.sources - stats.head_sources;
-    let mut facts = vec![
-        Fact::new(
-            "considered",
-            format!(
-                "{} of {} and {} in memory; {}",
-                counted(stats.streams, "stream"),
-                counted(objects, "object"),
-                counted(stats.head_sources, "part"),
-                counted(stats.runs, "run")
-            ),
+    let mut facts = vec![Fact::new(
+        "considered",
+        format!(
+            "{} of {} and {} in memory; {}",
+            counted(stats.streams, "stream"),
+            counted(objects, "object"),
+            counted(stats.head_sources, "part"),
+            counted(stats.runs, "run")
         ),
-    ];
+    )];
     let skipped = [
         ("skipped", stats.runs_skipped_by_time, "lie outside of the time"),
         ("skipped", stats.runs_skipped_by_stream, "hold no chosen stream"),
-        ("skipped", stats.runs_skipped_by_text, "hold none of the texts, as their filters tell"),
-        ("skipped", stats.runs_skipped_by_value, "hold none of the metadata, as their filters tell"),
-        ("skipped", stats.runs_skipped_by_limit, "are not needed, since enough lines were found"),
+        (
+            "skipped",
+            stats.runs_skipped_by_text,
+            "hold none of the texts, as their filters tell",
+        ),
+        (
+            "skipped",
+            stats.runs_skipped_by_value,
+            "hold none of the metadata, as their filters tell",
+        ),
+        (
+            "skipped",
+            stats.runs_skipped_by_limit,
+            "are not needed, since enough lines were found",
+        ),
     ];
     let skipped = skipped.into_iter().filter(|(_, runs, _)| *runs > 0);
     facts.extend(skipped.map(|(name, runs, why)| Fact::new(name, format!("{}: they {why}", counted(runs, "run")))));
@@ -144,7 +164,10 @@ fn funnel(stats: &QueryStats) -> Vec<Fact> {
         facts.push(Fact::new("decompressed", bytes(stats.bytes_decompressed)));
     }
     if stats.filters_unusable > 0 {
-        let text = format!("{} damaged or not understood: the answer is right, but took longer", counted(stats.filters_unusable, "filter"));
+        let text = format!(
+            "{} damaged or not understood: the answer is right, but took longer",
+            counted(stats.filters_unusable, "filter")
+        );
         facts.push(Fact::new("filters", text));
     }
     facts.push(Fact::new(
@@ -162,7 +185,10 @@ fn funnel(stats: &QueryStats) -> Vec<Fact> {
     ));
     let mut kept = format!("{} passed the pipeline", with_thousands(stats.lines_after_filter));
     if stats.duplicates > 0 {
-        kept.push_str(&format!("; {} more are copies of others", with_thousands(stats.duplicates)));
+        kept.push_str(&format!(
+            "; {} more are copies of others",
+            with_thousands(stats.duplicates)
+        ));
     }
     facts.push(Fact::new("kept", kept));
     facts

@@ -55,8 +55,14 @@ mod tests {
             [counted(0u64, "line"), counted(1u64, "line"), counted(1000u64, "series")],
             ["0 lines", "1 line", "1,000 series"]
         );
-        assert_eq!([bytes(0), bytes(1023), bytes(1536), bytes(3 << 30)], ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
-        assert_eq!([seconds(1.2e-5), seconds(0.0034), seconds(1.25)], ["12 µs", "3.4 ms", "1.25 s"]);
+        assert_eq!(
+            [bytes(0), bytes(1023), bytes(1536), bytes(3 << 30)],
+            ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]
+        );
+        assert_eq!(
+            [seconds(1.2e-5), seconds(0.0034), seconds(1.25)],
+            ["12 µs", "3.4 ms", "1.25 s"]
+        );
         assert_eq!(time(1_500_000_000), "1970-01-01T00:00:01.5Z");
         assert_eq!(time(i128::MAX), format!("{} ns", i128::MAX));
         assert_eq!(duration(90_000_000_000), "1m30s");

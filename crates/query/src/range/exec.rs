@@ -7,6 +7,7 @@ use super::state::CellState;
 use super::{Grid, RangeFunction};
 use crate::cancel::Turns;
 use crate::context::QueryContext;
+use crate::meter::Meter;
 use crate::node::{only_child, operator, properties};
 use crate::vector::points_schema;
 use arrow_schema::SchemaRef;
@@ -16,7 +17,6 @@ use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream};
-use crate::meter::Meter;
 use futures::{StreamExt, TryStreamExt};
 use std::sync::Arc;
 
@@ -124,14 +124,15 @@ impl RangeExec {
             }
             meter.hold(bytes + cells.len() * size_of::<usize>())?;
             let cells = cells.into_series(&context).await?;
-            let points = futures::stream::try_unfold((cells, meter, context), move |(mut cells, meter, context)| async move {
-                let batch = {
-                    let _busy = meter.busy();
-                    cells.next_points(&grid, function, &context).await?
-                };
-                meter.rows_out(batch.as_ref().map_or(0, |batch| batch.num_rows()));
-                Ok(batch.map(|batch| (batch, (cells, meter, context))))
-            });
+            let points =
+                futures::stream::try_unfold((cells, meter, context), move |(mut cells, meter, context)| async move {
+                    let batch = {
+                        let _busy = meter.busy();
+                        cells.next_points(&grid, function, &context).await?
+                    };
+                    meter.rows_out(batch.as_ref().map_or(0, |batch| batch.num_rows()));
+                    Ok(batch.map(|batch| (batch, (cells, meter, context))))
+                });
             Ok(points.boxed())
         };
         Box::pin(RecordBatchStreamAdapter::new(

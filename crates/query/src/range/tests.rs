@@ -102,10 +102,7 @@ fn points<S: CellState>(cells: Cells<S>, grid: &Grid, function: RangeFunction) -
 
 /// The points of samples that are cut into parts, each of which is built apart; the states of two parts are merged until one is left.
 fn in_parts<S: CellState>(grid: &Grid, function: RangeFunction, parts: &[Vec<Sample>], cuts: &Cuts) -> Points {
-    let mut states: Vec<Cells<S>> = parts
-        .iter()
-        .map(|part| cells_of(grid, part, cuts.batch_rows))
-        .collect();
+    let mut states: Vec<Cells<S>> = parts.iter().map(|part| cells_of(grid, part, cuts.batch_rows)).collect();
     let mut choices = cuts.tree.iter().cycle();
     while states.len() > 1 {
         let mut draw = || choices.next().unwrap();
@@ -238,7 +235,8 @@ struct Cuts {
 }
 
 fn amounts() -> impl Strategy<Value = f64> {
-    let mixed = (-(1i64 << 30)..1 << 30, 0u32..3).prop_map(|(m, size)| m as f64 * f64::from(1u32 << (10 * size)).powi(2) / UNITS);
+    let mixed = (-(1i64 << 30)..1 << 30, 0u32..3)
+        .prop_map(|(m, size)| m as f64 * f64::from(1u32 << (10 * size)).powi(2) / UNITS);
     prop_oneof![
         8 => mixed,
         4 => (-5i64..5).prop_map(|whole| whole as f64),
@@ -258,7 +256,8 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
         all
     };
     let cancelling = (with(amounts().boxed(), 1..30), 0usize..30).prop_map(twins);
-    let mixed = (with(amounts().boxed(), 1..60), with(unusual.boxed(), 0..3)).prop_map(|(all, more)| [all, more].concat());
+    let mixed =
+        (with(amounts().boxed(), 1..60), with(unusual.boxed(), 0..3)).prop_map(|(all, more)| [all, more].concat());
     let zeros = with(prop::sample::select(vec![0.0, -0.0, f64::NAN]).boxed(), 1..60);
     prop_oneof![2 => cancelling, 2 => mixed, 1 => zeros]
 }

@@ -235,7 +235,10 @@ impl OutputBuilder {
             return Err(QueryError::Limit(text));
         }
         if i32::try_from(wanted).is_err() {
-            let text = format!("lines of {wanted} bytes in one run of rows are more than a batch holds, {} bytes", i32::MAX);
+            let text = format!(
+                "lines of {wanted} bytes in one run of rows are more than a batch holds, {} bytes",
+                i32::MAX
+            );
             return Err(QueryError::Limit(text));
         }
         Ok(())

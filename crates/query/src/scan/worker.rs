@@ -254,7 +254,10 @@ fn filter_lines(
         cancelled.check()?;
         let most = offsets[from].saturating_add(BYTES_PER_LOOK as i32);
         // At least one line, however long.
-        let to = offsets.partition_point(|&end| end <= most).clamp(from + 2, lines.len() + 1) - 1;
+        let to = offsets
+            .partition_point(|&end| end <= most)
+            .clamp(from + 2, lines.len() + 1)
+            - 1;
         some.clear();
         some.extend(0..(to - from) as u32);
         for filter in filters {

@@ -40,7 +40,9 @@ impl VectorFunction for Aggregate {
             let groups: Vec<u32> = input.series.iter().map(group).collect::<Result<_, _>>()?;
             match self.op {
                 VectorOp::Sort | VectorOp::SortDesc => return Ok(self.sorted(input, context)),
-                VectorOp::Topk | VectorOp::ApproxTopk | VectorOp::Bottomk => self.select(&input, &groups, context, &mut out)?,
+                VectorOp::Topk | VectorOp::ApproxTopk | VectorOp::Bottomk => {
+                    self.select(&input, &groups, context, &mut out)?
+                }
                 _ => self.reduce(&input, &groups, context, &mut out)?,
             }
         }
@@ -83,7 +85,10 @@ impl Aggregate {
         let mut order: Vec<usize> = (0..input.series.len()).collect();
         order.sort_by_cached_key(|&index| (groups[index], context.series.get(input.series[index].0).to_string()));
         let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, &index)| places[index] = place);
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(place, &index)| places[index] = place);
         let mut best: Vec<(u32, f64)> = Vec::new();
         for (time_ns, present) in ByTime::of(input, &context.cancelled)?.iter() {
             context.cancelled.check()?;

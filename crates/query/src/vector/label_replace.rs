@@ -23,7 +23,10 @@ impl VectorFunction for Replace {
             source,
             ..
         } = self;
-        format!("label_replace(.., {destination:?}, {replacement:?}, {source:?}, {:?})", self.regex.as_str())
+        format!(
+            "label_replace(.., {destination:?}, {replacement:?}, {source:?}, {:?})",
+            self.regex.as_str()
+        )
     }
 
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {

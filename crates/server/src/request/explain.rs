@@ -21,8 +21,14 @@ mod tests {
     #[test]
     fn yes_and_no() {
         let f = |text: &str| wants_explanation(&Params::of(text));
-        assert_eq!([f(""), f("explain="), f("explain=0"), f("explain=false")], [Ok(false), Ok(false), Ok(false), Ok(false)]);
+        assert_eq!(
+            [f(""), f("explain="), f("explain=0"), f("explain=false")],
+            [Ok(false), Ok(false), Ok(false), Ok(false)]
+        );
         assert_eq!([f("explain=1"), f("explain=true")], [Ok(true), Ok(true)]);
-        assert_eq!(f("explain=how"), Err(HttpError::bad_request("invalid explain 'how': must be 1 or 0")));
+        assert_eq!(
+            f("explain=how"),
+            Err(HttpError::bad_request("invalid explain 'how': must be 1 or 0"))
+        );
     }
 }

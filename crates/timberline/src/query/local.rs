@@ -26,8 +26,12 @@ pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> 
 pub(super) fn explain(data: &Path, tenant: Option<&String>, question: &Question) -> Result<String, Failure> {
     let folder = Folder::open(data, tenant)?;
     let explanation = match request(question) {
-        Request::Range(request) => folder.runtime.block_on(folder.query.explain_range(&folder.tenant, request)),
-        Request::Instant(request) => folder.runtime.block_on(folder.query.explain_instant(&folder.tenant, request)),
+        Request::Range(request) => folder
+            .runtime
+            .block_on(folder.query.explain_range(&folder.tenant, request)),
+        Request::Instant(request) => folder
+            .runtime
+            .block_on(folder.query.explain_instant(&folder.tenant, request)),
     };
     Ok(explanation.map_err(failure)?.to_string())
 }

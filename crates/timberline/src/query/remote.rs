@@ -16,7 +16,9 @@ pub(super) fn ask(client: &Client, question: &Question) -> Result<Answer, Failur
 pub(super) fn explain(client: &Client, question: &Question) -> Result<String, Failure> {
     let body = send(client, question, &[("explain", "1")])?;
     if body.starts_with(b"{") {
-        return Err(Failure::failed(anyhow!("the server does not explain queries: it is no Timberline, or an older one")));
+        return Err(Failure::failed(anyhow!(
+            "the server does not explain queries: it is no Timberline, or an older one"
+        )));
     }
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
