@@ -25,6 +25,7 @@
 //! ```
 
 mod block;
+mod buffer_search;
 pub(crate) mod convert;
 mod decolorize;
 mod entry;
@@ -38,6 +39,7 @@ mod json_scan;
 mod key;
 mod label_filter;
 mod line_filter;
+mod literals;
 mod logfmt;
 mod names;
 mod needs;
