@@ -3,10 +3,12 @@
 use crate::AppState;
 use crate::encode::{Layout, answer_response};
 use crate::error::HttpError;
+use crate::estimate::check_bytes;
 use crate::request::{Params, Tenant, direction, limit, now_ns, parse_time};
 use axum::extract::State;
 use axum::response::Response;
-use timberline_query::InstantRequest;
+use timberline_query::{Answer, InstantRequest, QueryResult};
+use timberline_store::source::TimeSpan;
 
 /// Evaluates a metric query at one time.
 pub(super) async fn handle(
@@ -14,8 +16,22 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let request = request(&params, now_ns())?;
-    let (answer, waited) = state.gate().run(state.query().instant(&tenant, request)).await?;
+    let now_ns = now_ns();
+    let request = request(&params, now_ns)?;
+    let expr = timberline_logql::parse(&request.query)?;
+    let asked = TimeSpan {
+        min_ns: request.time_ns,
+        max_ns: request.time_ns,
+    };
+    let Some(span) = state.policy().admit(&expr, asked, now_ns)? else {
+        let nothing = Answer::from(QueryResult::Vector(Vec::new()));
+        return Ok(answer_response(nothing, Layout::Merged, 0.0).await);
+    };
+    let work = async {
+        check_bytes(&state, &tenant, &expr, span).await?;
+        Ok::<_, HttpError>(state.query().instant(&tenant, request).await?)
+    };
+    let (answer, waited) = state.gate().run(work).await?;
     Ok(answer_response(answer, Layout::Merged, waited).await)
 }
 
