@@ -76,7 +76,9 @@ impl fmt::Display for Report {
         )?;
         for row in &self.rows {
             let ratio = row.ratio().map_or("".to_owned(), |ratio| format!("{ratio:.1}x"));
-            let allocations = row.allocations.map_or("".to_owned(), |count| format!("  {count:>10.2}"));
+            let allocations = row
+                .allocations
+                .map_or("".to_owned(), |count| format!("  {count:>10.2}"));
             writeln!(
                 f,
                 "{:<3} {:<width$} {:>10} {:>10} {:>10} {ratio:>8} {:>10}  {}{allocations}",

@@ -61,7 +61,8 @@ pub fn series_differ(wanted: &Series, found: &Series) -> Option<String> {
         let Some(others) = found.get(labels) else {
             return Some(format!("{text} is missing, {points:?} wanted"));
         };
-        let same = points.len() == others.len() && points.iter().zip(others).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
+        let same =
+            points.len() == others.len() && points.iter().zip(others).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
         if !same {
             return Some(format!("{text}: {points:?} wanted, {others:?} found"));
         }

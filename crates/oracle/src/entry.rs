@@ -79,7 +79,11 @@ impl Entry {
         let mut metadata = Labels::new();
         for (name, value) in &row.metadata {
             let taken = row.labels.contains_key(name);
-            let name = if taken { format!("{name}_extracted") } else { name.clone() };
+            let name = if taken {
+                format!("{name}_extracted")
+            } else {
+                name.clone()
+            };
             metadata.insert(name, value.clone());
         }
         Self {
@@ -97,7 +101,11 @@ impl Entry {
         if name == ERROR {
             return self.error.as_ref().map(|e| e.0.as_str());
         }
-        let found = self.parsed.get(name).or(self.metadata.get(name)).or(self.stream.get(name));
+        let found = self
+            .parsed
+            .get(name)
+            .or(self.metadata.get(name))
+            .or(self.stream.get(name));
         found.map(String::as_str)
     }
 

@@ -15,7 +15,11 @@ pub(crate) enum Value {
 
 /// Reads one value; `false` if it is damaged, with what was read before. What follows the value is not looked at.
 pub(crate) fn read(text: &str) -> (Option<Value>, bool) {
-    let mut reader = Reader { text, at: 0, intact: true };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        intact: true,
+    };
     let value = reader.value();
     let intact = reader.intact && value.is_some();
     (value, intact)

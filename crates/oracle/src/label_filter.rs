@@ -27,12 +27,7 @@ pub(crate) fn passes(filter: &LabelFilter, entry: &mut Entry) -> Result<bool, Er
     }
 }
 
-fn compares<T>(
-    comparison: &Comparison<T>,
-    right: f64,
-    convert: fn(&str) -> Option<f64>,
-    entry: &mut Entry,
-) -> bool {
+fn compares<T>(comparison: &Comparison<T>, right: f64, convert: fn(&str) -> Option<f64>, entry: &mut Entry) -> bool {
     let Some(text) = entry.get(&comparison.name) else {
         return false;
     };

@@ -41,7 +41,9 @@ fn capture_at(text: &str) -> Option<&str> {
 }
 
 fn adjacent_captures(parts: &[Part]) -> bool {
-    parts.windows(2).any(|two| matches!(two, [Part::Capture(_), Part::Capture(_)]))
+    parts
+        .windows(2)
+        .any(|two| matches!(two, [Part::Capture(_), Part::Capture(_)]))
 }
 
 /// What `| pattern` takes from a line.
@@ -115,7 +117,10 @@ pub(crate) fn matches(pattern: &str, line: &str) -> Result<bool, Error> {
             Part::Literal(literal) => {
                 // A wildcard takes at least one byte.
                 let from = usize::from(wildcard);
-                let found = rest.as_bytes().get(from..).and_then(|tail| position(tail, literal.as_bytes()));
+                let found = rest
+                    .as_bytes()
+                    .get(from..)
+                    .and_then(|tail| position(tail, literal.as_bytes()));
                 let Some(at) = found else { return Ok(false) };
                 rest = &rest[from + at + literal.len()..];
                 wildcard = false;

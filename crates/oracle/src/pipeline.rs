@@ -49,7 +49,11 @@ fn apply(stage: &Stage, entry: &mut Entry) -> Result<bool, Error> {
         Stage::LabelFilter(filter) => return label_filter::passes(filter, entry),
         Stage::Json(extractions) if extractions.is_empty() => parsers::json_all(entry),
         Stage::Json(extractions) => parsers::json_some(entry, extractions)?,
-        Stage::Logfmt { strict, keep_empty, extractions } => match extractions.as_slice() {
+        Stage::Logfmt {
+            strict,
+            keep_empty,
+            extractions,
+        } => match extractions.as_slice() {
             [] => parsers::logfmt_all(entry, *strict, *keep_empty),
             _ => parsers::logfmt_some(entry, *strict, extractions),
         },

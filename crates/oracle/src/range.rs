@@ -68,10 +68,18 @@ fn needed(range: &RangeAggregation, around: Option<&VectorAggregation>) -> Vec<S
     }
     let last_reader = stages.iter().rposition(reads).map_or(0, |at| at + 1);
     let keeps = |(at, stage): &(usize, Stage)| {
-        let parser = matches!(stage, Stage::Json(_) | Stage::Logfmt { .. } | Stage::Regexp(_) | Stage::Pattern(_));
+        let parser = matches!(
+            stage,
+            Stage::Json(_) | Stage::Logfmt { .. } | Stage::Regexp(_) | Stage::Pattern(_)
+        );
         *at < last_reader || !parser
     };
-    stages.into_iter().enumerate().filter(keeps).map(|(_, stage)| stage).collect()
+    stages
+        .into_iter()
+        .enumerate()
+        .filter(keeps)
+        .map(|(_, stage)| stage)
+        .collect()
 }
 
 fn measure(
@@ -154,7 +162,11 @@ pub(crate) fn at(
     }
     if range.op == RangeOp::AbsentOverTime {
         let labels = absent_labels(&range.log.matchers);
-        return Ok(if entries.is_empty() { vec![Sample { labels, value: 1.0 }] } else { vec![] });
+        return Ok(if entries.is_empty() {
+            vec![Sample { labels, value: 1.0 }]
+        } else {
+            vec![]
+        });
     }
     let mut series: BTreeMap<Labels, Vec<&Measured>> = BTreeMap::new();
     for entry in entries {
@@ -236,7 +248,11 @@ fn quantile(q: f64, mut values: Vec<f64>) -> f64 {
         return f64::INFINITY;
     }
     // NaN is the least.
-    values.sort_by(|a, b| b.is_nan().cmp(&a.is_nan()).then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal)));
+    values.sort_by(|a, b| {
+        b.is_nan()
+            .cmp(&a.is_nan())
+            .then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
+    });
     let rank = q * (values.len() - 1) as f64;
     let below = rank.floor() as usize;
     let above = (below + 1).min(values.len() - 1);

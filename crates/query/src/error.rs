@@ -72,12 +72,6 @@ impl From<ParseError> for QueryError {
 
 impl From<timberline_logql::pipeline::CompileError> for QueryError {
     fn from(error: timberline_logql::pipeline::CompileError) -> Self {
-        use timberline_logql::pipeline::CompileError;
-        match error {
-            CompileError::Invalid(text) => ParseError::new(text).into(),
-            CompileError::NotSupported(part) => {
-                QueryError::NotSupported(format!("this version does not evaluate the {part}"))
-            }
-        }
+        ParseError::new(error.to_string()).into()
     }
 }

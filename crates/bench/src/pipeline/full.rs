@@ -13,7 +13,11 @@ pub(super) fn run(bench: &Bench, report: &mut Report) {
     let rows = [
         ("full pipeline, log query", Reader::Entries, 7000.0),
         ("full pipeline, metric query, all labels", Reader::AllSeries, 6000.0),
-        ("full pipeline, metric query, by two labels", Reader::SeriesBy(&["app", "query_type"]), 6000.0),
+        (
+            "full pipeline, metric query, by two labels",
+            Reader::SeriesBy(&["app", "query_type"]),
+            6000.0,
+        ),
     ];
     for (name, reader, peer) in rows {
         let title = Title {

@@ -82,7 +82,11 @@ pub(super) fn large_json(count: usize) -> Lines {
 /// About 120 bytes in the manner of web servers.
 pub(super) fn access(count: usize) -> Lines {
     Lines::generate(count, 24, |rng| {
-        let (a, b, c) = (rng.random_range(1..255), rng.random_range(1..255), rng.random_range(1..255));
+        let (a, b, c) = (
+            rng.random_range(1..255),
+            rng.random_range(1..255),
+            rng.random_range(1..255),
+        );
         let (status, bytes) = (pick(rng, &["200", "404", "503"]), rng.random_range(100..99_999));
         let method = pick(rng, &["GET", "PUT", "POST"]);
         let item = rng.random_range(1000..9999);

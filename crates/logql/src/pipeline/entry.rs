@@ -9,8 +9,8 @@
 
 use std::cell::RefCell;
 
-use super::names::{KeyId, METADATA_NAMES, NameId, Names, QUERY_NAMES, STREAM_NAMES};
 use super::key::{END, append_label, append_number};
+use super::names::{KeyId, METADATA_NAMES, NameId, Names, QUERY_NAMES, STREAM_NAMES};
 use super::needs::Needed;
 use super::order::Orders;
 use super::span::Span;
@@ -429,8 +429,9 @@ impl Labels {
             slots = &self.slots[self.stream_slots..];
         }
         let mut orders = self.orders.borrow_mut();
-        let end_lists =
-            |from: Category, to: Category, out: &mut Vec<u8>| (from as u8..to as u8).for_each(|_| append_number(END, out));
+        let end_lists = |from: Category, to: Category, out: &mut Vec<u8>| {
+            (from as u8..to as u8).for_each(|_| append_number(END, out));
+        };
         let mut marks = self.error_marks();
         for &at in orders.sorted(slots, &self.names, |category| category) {
             let slot = &slots[at as usize];
@@ -460,6 +461,21 @@ impl Labels {
             }
         }
         marks.append_rest(out);
+    }
+
+    /// Calls `visit` with name and value of each visible label, in order of name.
+    pub(super) fn visit_by_name(&self, visit: &mut dyn FnMut(&[u8], &[u8])) {
+        let mut orders = self.orders.borrow_mut();
+        let mut marks = self.error_marks();
+        for &at in orders.sorted(&self.slots, &self.names, |_| Category::Parsed) {
+            let slot = &self.slots[at as usize];
+            let name = self.names.text(slot.name);
+            marks.take_before(name, |name, value| visit(name, value));
+            visit(name, slot.value.of(&self.text));
+        }
+        for (name, value) in marks.0.into_iter().flatten() {
+            visit(name, value);
+        }
     }
 
     #[inline]
@@ -531,14 +547,20 @@ impl ErrorMarks<'_> {
         }
     }
 
+    /// Takes out those in front of a name.
+    #[inline]
+    fn take_before(&mut self, name: &[u8], mut taken: impl FnMut(&[u8], &[u8])) {
+        for mark in &mut self.0 {
+            if let Some((name, value)) = mark.take_if(|(mark, _)| *mark < name) {
+                taken(name, value);
+            }
+        }
+    }
+
     /// Appends those in front of a name.
     #[inline]
     fn append_before(&mut self, name: &[u8], out: &mut Vec<u8>) {
-        for mark in &mut self.0 {
-            if let Some((name, value)) = mark.take_if(|(mark, _)| *mark < name) {
-                append_label(name, value, out);
-            }
-        }
+        self.take_before(name, |name, value| append_label(name, value, out));
     }
 
     /// Appends those that are left.
@@ -551,10 +573,12 @@ impl ErrorMarks<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::ast::Stage;
     use crate::labels::LabelSet;
-    use crate::pipeline::Wants;
     use crate::pipeline::testing::{TestEntry, entry, json, label_format, labels_after, logfmt, names, run};
+    use crate::pipeline::{Pipeline, Runner, Wants, decode_labels_key};
 
     #[test]
     fn categories_are_told_apart() {
@@ -636,6 +660,32 @@ mod tests {
             }
             assert_eq!(labels, LabelSet::from_pairs(want), "{count}");
         }
+    }
+
+    #[test]
+    fn names_that_never_come_again_are_forgotten() {
+        let mut runner = Runner::new(Arc::new(Pipeline::compile(&[json()], &Wants::All).unwrap()));
+        runner.start_stream(&LabelSet::from_pairs([("app", "api")]));
+        let mut most = 0;
+        for round in 0..3000 {
+            let members: Vec<String> = (0..20).map(|n| format!("\"k{round}_{n}\":{n}")).collect();
+            let line = format!("{{\"app\":1,{}}}", members.join(","));
+            let entry = runner.process(0, line.as_bytes(), &[("m", b"1")], false).unwrap();
+            assert_eq!(entry.get(&format!("k{round}_19")), Some(&b"19"[..]));
+            let mut key = Vec::new();
+            entry.labels_key(&mut key);
+            let labels = decode_labels_key(&key);
+            assert_eq!(
+                (labels.parsed.len(), labels.parsed.get("app_extracted")),
+                (21, Some("1"))
+            );
+            assert_eq!(
+                (labels.stream.get("app"), labels.metadata.get("m")),
+                (Some("api"), Some("1"))
+            );
+            most = most.max(entry.labels.names.count());
+        }
+        assert!(most < 20_000, "{most} names are kept");
     }
 
     #[test]

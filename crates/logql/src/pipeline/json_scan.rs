@@ -4,13 +4,13 @@
 
 use memchr::{memchr, memchr3};
 
-use super::word::find_byte;
+use super::block::find_byte;
 
 /// First byte of U+FFFD, and of its neighbours.
 const REPLACEMENT_START: u8 = 0xef;
 
 /// Most strings end within so many bytes; only in longer ones a searcher for long texts pays.
-const NEAR_BYTES: usize = 32;
+const NEAR_BYTES: usize = 64;
 
 /// The text is not JSON at this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,12 +207,9 @@ impl<'a> Cursor<'a> {
 #[inline]
 fn find_special(text: &[u8], start: usize) -> Option<usize> {
     let near = text.len().min(start + NEAR_BYTES);
-    let found = find_byte(
-        &text[..near],
-        start,
-        |word| word.equal(b'"') | word.equal(b'\\') | word.equal(REPLACEMENT_START),
-        |byte| matches!(byte, b'"' | b'\\' | REPLACEMENT_START),
-    );
+    let found = find_byte(&text[..near], start, |block| {
+        block.equal(b'"') | block.equal(b'\\') | block.equal(REPLACEMENT_START)
+    });
     found.or_else(|| Some(near + memchr3(b'"', b'\\', REPLACEMENT_START, &text[near..])?))
 }
 

@@ -6,13 +6,13 @@ use std::io::Write as _;
 
 use memchr::memchr2;
 
+use super::block::{Block, find_byte};
 use super::entry::{ErrorKind, Labels};
 use super::json_scan::unescape;
 use super::names::{KeyId, LOGFMT_KEYS, Names};
 use super::needs::Needed;
 use super::sanitize::sanitize;
 use super::taken::TakenLine;
-use super::word::find_byte;
 use crate::ast::Extraction;
 
 /// The stage `logfmt`.
@@ -236,13 +236,7 @@ impl<'a> Pairs<'a> {
             return self.quoted(key).map(Some);
         }
         let start = self.at;
-        self.at = find_byte(
-            line,
-            start,
-            |word| word.below(b'!') | word.equal(b'=') | word.equal(b'"'),
-            |byte| byte <= b' ' || byte == b'=' || byte == b'"',
-        )
-        .unwrap_or(line.len());
+        self.at = end_of_word(line, start);
         match line.get(self.at) {
             Some(b'=') => Err(self.unexpected("unexpected '='")),
             Some(b'"') => Err(self.unexpected("unexpected '\"'")),
@@ -269,13 +263,7 @@ impl<'a> Pairs<'a> {
     fn scan_key(&mut self, names: &mut Names) -> Result<bool, Failure> {
         let line = self.line;
         let start = self.at;
-        self.at = find_byte(
-            line,
-            start,
-            |word| word.below(b'!') | word.equal(b'=') | word.equal(b'"'),
-            |byte| byte <= b' ' || byte == b'=' || byte == b'"',
-        )
-        .unwrap_or(line.len());
+        self.at = end_of_word(line, start);
         let key = &line[start..self.at];
         match line.get(self.at) {
             None if key.is_empty() => return Ok(false),
@@ -332,6 +320,13 @@ impl<'a> Pairs<'a> {
             self.at += 1;
         }
     }
+}
+
+/// Where from `start` on a space, an equals sign or a quote stands, or the line ends.
+#[inline]
+fn end_of_word(line: &[u8], start: usize) -> usize {
+    let is_end = |block: Block| block.up_to(b' ') | block.equal(b'=') | block.equal(b'"');
+    find_byte(line, start, is_end).unwrap_or(line.len())
 }
 
 #[cfg(test)]

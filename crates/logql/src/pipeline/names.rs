@@ -16,6 +16,8 @@
 //!
 //! Numbers are good for one runner until [`Names::forget`].
 
+use std::cell::Cell;
+
 use ahash::RandomState;
 use hashbrown::HashTable;
 
@@ -62,11 +64,12 @@ pub(super) const QUERY_NAMES: KeyId = KeyId(4);
 const ROOTS: [KeyId; 5] = [JSON_KEYS, LOGFMT_KEYS, STREAM_NAMES, METADATA_NAMES, QUERY_NAMES];
 
 /// What is known of a name.
-#[derive(Clone, Copy)]
 pub(super) struct Name {
     text: Span,
     /// The name with the suffix.
     extracted: NameId,
+    /// The name that was asked for after this one the last time.
+    next: Cell<NameId>,
     /// Answers of [`Needed::has`] per stage.
     needed: Answers,
     /// Where the visible parsed label of the name stands, and of which entry that is said.
@@ -110,6 +113,8 @@ pub(super) struct Names {
     by_text: HashTable<NameId>,
     by_key: HashTable<KeyId>,
     hasher: RandomState,
+    /// The name that was asked for last.
+    last: Cell<NameId>,
     scratch: Vec<u8>,
     chain: Vec<KeyId>,
 }
@@ -123,6 +128,7 @@ impl Default for Names {
             by_text: HashTable::new(),
             by_key: HashTable::new(),
             hasher: RandomState::new(),
+            last: Cell::new(NameId(0)),
             scratch: Vec::new(),
             chain: Vec::new(),
         };
@@ -137,6 +143,12 @@ impl Names {
         self.text.len() > MAX_TEXT_BYTES || self.names.len() > MAX_COUNT || self.keys.len() > MAX_COUNT
     }
 
+    /// How many names are known.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// Forgets all; numbers handed out before mean nothing any more.
     pub(super) fn forget(&mut self) {
         // What one entry with very many names took is given back.
@@ -145,6 +157,7 @@ impl Names {
         }
         self.text.clear();
         self.names.clear();
+        self.last.set(NameId(0));
         self.names.shrink_to(2 * MAX_COUNT);
         self.keys.clear();
         self.keys.shrink_to(2 * MAX_COUNT);
@@ -189,16 +202,31 @@ impl Names {
         &mut self.names[name.0 as usize]
     }
 
-    /// The number of a name, if it has one.
+    /// The number of a name, if it has one. Stages ask for the same names in the same order in each entry, so that here, too, a guess
+    /// comes first.
     #[inline]
     pub(super) fn find(&self, text: &[u8]) -> Option<NameId> {
+        let last = self.names.get(self.last.get().0 as usize)?;
+        let guess = last.next.get();
+        let span = self.names[guess.0 as usize].text;
+        if span.length() as usize == text.len() && span.is_start_of(&self.text, text) {
+            self.last.set(guess);
+            return Some(guess);
+        }
+        let found = self.look_up(text)?;
+        last.next.set(found);
+        self.last.set(found);
+        Some(found)
+    }
+
+    fn look_up(&self, text: &[u8]) -> Option<NameId> {
         let is_it = |&name: &NameId| self.text(name) == text;
         self.by_text.find(self.hasher.hash_one(text), is_it).copied()
     }
 
     /// The number of a name.
     pub(super) fn number(&mut self, text: &[u8]) -> NameId {
-        if let Some(name) = self.find(text) {
+        if let Some(name) = self.look_up(text) {
             return name;
         }
         let length = u32::try_from(text.len() + 1).expect("bug: name of a label exceeds 4 GiB");
@@ -208,6 +236,7 @@ impl Names {
         self.names.push(Name {
             text,
             extracted: UNKNOWN,
+            next: Cell::new(NameId(0)),
             needed: Answers::default(),
             parsed_at: 0,
             parsed_round: 0,

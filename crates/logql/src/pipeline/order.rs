@@ -51,7 +51,8 @@ impl Orders {
         }
         // Where labels hardly ever come in another order, their number and two of them tell orders apart well enough.
         let mark = |at: Option<&u32>| at.map_or(0, |&code| code as usize);
-        let choice = self.labels.len() + 3 * mark(self.labels.last()) + 5 * mark(self.labels.get(self.labels.len() / 2));
+        let choice =
+            self.labels.len() + 3 * mark(self.labels.last()) + 5 * mark(self.labels.get(self.labels.len() / 2));
         let order = &mut self.remembered[choice % REMEMBERED];
         if order.labels != self.labels {
             order.labels.clone_from(&self.labels);
@@ -67,7 +68,8 @@ impl Orders {
             return &order.places;
         }
         self.sorted.clear();
-        self.sorted.extend(order.places.iter().map(|&at| self.slots[at as usize]));
+        self.sorted
+            .extend(order.places.iter().map(|&at| self.slots[at as usize]));
         &self.sorted
     }
 }

@@ -223,13 +223,7 @@ async fn bytes_that_would_be_read() {
                 Ok(1)
             };
             let range = format!("start={T0}&end={T1}");
-            ask(
-                &server,
-                "query_range",
-                &format!("query={{app=\"shop\"}}&{range}"),
-                want.map(|_| 3),
-            )
-            .await;
+            ask(&server, "query_range", &format!("query={{app=\"shop\"}}&{range}"), want).await;
             let count = "count_over_time({app=\"shop\"}[2m])";
             ask(&server, "query", &format!("query={count}&time={T1}"), want).await;
             // Half of the time, half of the bytes.
