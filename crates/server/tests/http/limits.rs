@@ -60,6 +60,43 @@ async fn series_of_a_metric_query() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_explores_gets_the_first_series() {
+    let limits = QueryLimits {
+        max_series: 2,
+        ..QueryLimits::default()
+    };
+    let (time, range) = (format!("time={T1}"), format!("start={T1}&end={T1}"));
+    let count = "count_over_time({app=\"shop\"}[5m])";
+    let tags = [("x-query-tags", "user=me,source=grafana-lokiexplore-app")];
+    for streams in [2, 3] {
+        let server = with_streams(limits.clone(), streams).await;
+        for (target, series) in [
+            (format!("query?query={count}&{time}"), 2),
+            (format!("query_range?query={count}&{range}"), 2),
+            (format!("query?query=topk(1,{count})&{time}"), 1),
+            // Both operands have the same series.
+            (format!("query?query={count}*{count}&{time}"), 2),
+            (
+                format!("query?query={count}%20or%20label_replace({count},\"m\",\"$1\",\"n\",\"(.*)\")&{time}"),
+                2,
+            ),
+        ] {
+            let reply = server
+                .request("GET", &format!("/loki/api/v1/{target}"), &tags, b"")
+                .await;
+            assert_eq!(reply.status, 200, "{target}: {}", reply.text());
+            let found = reply.json()["data"]["result"].as_array().map(Vec::len);
+            assert_eq!(found, Some(series), "{target}: {}", reply.text());
+            let is_cut = streams > 2 || target.contains("%20or");
+            let warnings =
+                json!(["maximum number of series (2) reached for a single query; returning partial results"]);
+            let want = if is_cut { warnings } else { json!(null) };
+            assert_eq!(reply.json()["warnings"], want, "{target}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lines_of_a_log_query() {
     let server = with_streams(QueryLimits::default(), 1).await;
     let query = format!("query={{app=\"shop\"}}&start={T0}&end={T1}");
