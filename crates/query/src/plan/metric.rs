@@ -158,7 +158,7 @@ async fn plan_samples(
         (None, _) => SampleValue::One,
     };
     let grid = Grid::new(steps, range.range_ns, range.offset_ns);
-    let output = ScanOutput::Samples(value, labels);
+    let output = ScanOutput::Samples(value, labels, grid);
     let scan = planner
         .scan(&range.log, &wants, grid.span(), Direction::Backward, output, None)
         .await?;

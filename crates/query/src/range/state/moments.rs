@@ -38,7 +38,8 @@ impl CellState for Moments {
             count: 1.0,
             sum: amount,
             mean: amount,
-            squares: 0.0,
+            // The difference of NaN or infinity from itself is NaN.
+            squares: if amount.is_finite() { 0.0 } else { f64::NAN },
         });
     }
 
