@@ -32,8 +32,6 @@ pub struct Outcome {
     pub answer: Result<Answer, Error>,
     /// Every kind of error that some part of the query meets: which of them is found first is not promised.
     pub errors: Vec<Error>,
-    /// The value of a window hangs on which of two streams is first at one nanosecond: nothing is promised.
-    pub unordered: bool,
     /// A choice was made between two fractions that differ by no more than rounding: the order of a sum decides it.
     pub rounding: bool,
 }
@@ -43,7 +41,6 @@ impl Outcome {
         Self {
             errors: answer.as_ref().err().copied().into_iter().collect(),
             answer,
-            unordered: false,
             rounding: false,
         }
     }
@@ -61,7 +58,8 @@ pub fn series_differ(wanted: &Series, found: &Series) -> Option<String> {
         let Some(others) = found.get(labels) else {
             return Some(format!("{text} is missing, {points:?} wanted"));
         };
-        let same = points.len() == others.len() && points.iter().zip(others).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
+        let same =
+            points.len() == others.len() && points.iter().zip(others).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
         if !same {
             return Some(format!("{text}: {points:?} wanted, {others:?} found"));
         }

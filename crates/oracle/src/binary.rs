@@ -102,7 +102,10 @@ fn logical(operation: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Vec<Sam
     let signatures = |samples: &[Sample]| samples.iter().map(signature).collect::<BTreeSet<Labels>>();
     let (of_left, of_right) = (signatures(&left), signatures(&right));
     let filter = |samples: Vec<Sample>, other: &BTreeSet<Labels>, matched: bool| {
-        samples.into_iter().filter(|s| other.contains(&signature(s)) == matched).collect::<Vec<_>>()
+        samples
+            .into_iter()
+            .filter(|s| other.contains(&signature(s)) == matched)
+            .collect::<Vec<_>>()
     };
     match operation.op {
         BinaryOp::And => filter(left, &of_right, true),
@@ -111,12 +114,7 @@ fn logical(operation: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Vec<Sam
     }
 }
 
-fn between(
-    operation: &Binary,
-    left: Vec<Sample>,
-    right: Vec<Sample>,
-    notes: &mut Notes,
-) -> Result<Vec<Sample>, Error> {
+fn between(operation: &Binary, left: Vec<Sample>, right: Vec<Sample>, notes: &mut Notes) -> Result<Vec<Sample>, Error> {
     let matching = operation.matching.as_ref();
     let group = matching.and_then(|m| m.group.as_ref());
     let swapped = group.is_some_and(|g| g.many == Side::Right);
@@ -135,8 +133,14 @@ fn between(
         if group.is_none() && !used.insert(key.clone()) {
             return Err(Error::Matching);
         }
-        let (l, r) = if swapped { (other.value, sample.value) } else { (sample.value, other.value) };
-        let Some(value) = element(operation, l, r, l, notes) else { continue };
+        let (l, r) = if swapped {
+            (other.value, sample.value)
+        } else {
+            (sample.value, other.value)
+        };
+        let Some(value) = element(operation, l, r, l, notes) else {
+            continue;
+        };
         let labels = match group {
             None => key,
             Some(group) => {

@@ -5,7 +5,11 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let lower = unsigned.to_ascii_lowercase();
     if matches!(lower.as_str(), "inf" | "infinity") {
-        return Some(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY });
+        return Some(if text.starts_with('-') {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        });
     }
     if lower == "nan" {
         return (text == unsigned).then_some(f64::NAN);
@@ -32,12 +36,16 @@ pub(crate) fn duration_ns(text: &str) -> Option<f64> {
     }
     let mut total = 0.0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let (count, after) = rest.split_at(digits);
         if count.matches('.').count() > 1 || !count.contains(|c: char| c.is_ascii_digit()) {
             return None;
         }
-        let letters = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let letters = after
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at(letters);
         let unit_ns = match unit {
             "ns" => 1.0,
@@ -50,7 +58,11 @@ pub(crate) fn duration_ns(text: &str) -> Option<f64> {
         };
         let count: f64 = format!("0{count}0").parse().ok()?;
         // `12` became `0120`: without a point the appended digit counts.
-        let count = if rest[..digits].contains('.') { count } else { count / 10.0 };
+        let count = if rest[..digits].contains('.') {
+            count
+        } else {
+            count / 10.0
+        };
         total += (count * unit_ns).trunc();
         rest = after;
     }

@@ -70,6 +70,8 @@ pub(crate) struct Entry {
     metadata: Labels,
     /// What parsers and `label_format` made.
     parsed: Labels,
+    /// Names of the labels the entry came with: parsed ones stay apart from them even where they were removed since.
+    given: BTreeSet<String>,
     /// Kind, and whether there are details: their words are free.
     error: Option<(String, bool)>,
 }
@@ -79,10 +81,15 @@ impl Entry {
         let mut metadata = Labels::new();
         for (name, value) in &row.metadata {
             let taken = row.labels.contains_key(name);
-            let name = if taken { format!("{name}_extracted") } else { name.clone() };
+            let name = if taken {
+                format!("{name}_extracted")
+            } else {
+                name.clone()
+            };
             metadata.insert(name, value.clone());
         }
         Self {
+            given: row.labels.keys().chain(metadata.keys()).cloned().collect(),
             timestamp_ns: row.timestamp_ns,
             line: row.line.clone(),
             stream: row.labels.clone(),
@@ -97,7 +104,11 @@ impl Entry {
         if name == ERROR {
             return self.error.as_ref().map(|e| e.0.as_str());
         }
-        let found = self.parsed.get(name).or(self.metadata.get(name)).or(self.stream.get(name));
+        let found = self
+            .parsed
+            .get(name)
+            .or(self.metadata.get(name))
+            .or(self.stream.get(name));
         found.map(String::as_str)
     }
 
@@ -138,7 +149,7 @@ impl Entry {
     /// The name under which an extracted label goes, if it goes anywhere.
     fn free_name(&self, name: &str) -> Option<String> {
         let mut name = name.to_owned();
-        if self.stream.contains_key(&name) || self.metadata.contains_key(&name) {
+        if self.given.contains(&name) {
             name.push_str("_extracted");
         }
         (!name.is_empty() && !self.parsed.contains_key(&name)).then_some(name)

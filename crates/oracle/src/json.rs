@@ -7,6 +7,8 @@ pub(crate) enum Value {
     /// Number, `true` or `false`.
     Bare(String),
     Null,
+    /// Something that does not end or is no value.
+    Damaged,
     /// Items, and the text as written if it is intact.
     Array(Vec<Value>, Option<String>),
     /// Members in order, and the text as written if it is intact.
@@ -15,7 +17,11 @@ pub(crate) enum Value {
 
 /// Reads one value; `false` if it is damaged, with what was read before. What follows the value is not looked at.
 pub(crate) fn read(text: &str) -> (Option<Value>, bool) {
-    let mut reader = Reader { text, at: 0, intact: true };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        intact: true,
+    };
     let value = reader.value();
     let intact = reader.intact && value.is_some();
     (value, intact)
@@ -67,10 +73,6 @@ impl Reader<'_> {
         let rest = &self.text[self.at..];
         let end = rest.find([',', '}', ']', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
         let word = &rest[..end];
-        // A word that the text ends with may be cut.
-        if end == rest.len() {
-            return self.damaged();
-        }
         self.at += end;
         match word {
             "null" => Some(Value::Null),
@@ -110,8 +112,7 @@ impl Reader<'_> {
                 self.intact = false;
                 break;
             };
-            let Some(value) = self.value() else { break };
-            members.push((name, value));
+            members.push((name, self.value().unwrap_or(Value::Damaged)));
             if !self.intact {
                 break;
             }
@@ -131,8 +132,7 @@ impl Reader<'_> {
             return Value::Array(items, self.written(start));
         }
         loop {
-            let Some(item) = self.value() else { break };
-            items.push(item);
+            items.push(self.value().unwrap_or(Value::Damaged));
             if !self.intact {
                 break;
             }

@@ -18,7 +18,7 @@ pub(crate) fn passes(filter: &LabelFilter, entry: &mut Entry) -> Result<bool, Er
         LabelFilter::Ip { name, negated, range } => {
             let bounds = ip::bounds(range)?;
             Ok(match entry.get(name) {
-                None => false,
+                None | Some("") => false,
                 Some(value) => ip::found_in(value, bounds) != *negated,
             })
         }
@@ -27,12 +27,7 @@ pub(crate) fn passes(filter: &LabelFilter, entry: &mut Entry) -> Result<bool, Er
     }
 }
 
-fn compares<T>(
-    comparison: &Comparison<T>,
-    right: f64,
-    convert: fn(&str) -> Option<f64>,
-    entry: &mut Entry,
-) -> bool {
+fn compares<T>(comparison: &Comparison<T>, right: f64, convert: fn(&str) -> Option<f64>, entry: &mut Entry) -> bool {
     let Some(text) = entry.get(&comparison.name) else {
         return false;
     };

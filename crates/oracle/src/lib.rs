@@ -36,8 +36,8 @@ mod parsers;
 mod pattern;
 mod pipeline;
 mod range;
-mod text;
 mod template;
+mod text;
 mod vector;
 
 pub use answer::{Answer, Outcome, Series, close, series_differ};

@@ -14,7 +14,10 @@ pub(crate) fn passes(filter: &LineFilter, line: &str) -> Result<bool, Error> {
 }
 
 fn negative(op: LineFilterOp) -> bool {
-    matches!(op, LineFilterOp::NotContains | LineFilterOp::NotRegex | LineFilterOp::NotPattern)
+    matches!(
+        op,
+        LineFilterOp::NotContains | LineFilterOp::NotRegex | LineFilterOp::NotPattern
+    )
 }
 
 fn matches(op: LineFilterOp, operand: &LineOperand, line: &str) -> Result<bool, Error> {

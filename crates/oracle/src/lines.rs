@@ -32,7 +32,14 @@ pub struct Found {
 
 pub(crate) fn evaluate(rows: &[Row], log: &LogExpr, ask: &Ask) -> Result<Answer, Error> {
     pipeline::check(log)?;
-    let Ask::Lines { start_ns, end_ns, limit, forward, interval_ns } = *ask else {
+    let Ask::Lines {
+        start_ns,
+        end_ns,
+        limit,
+        forward,
+        interval_ns,
+    } = *ask
+    else {
         return Err(Error::BadRequest);
     };
     if end_ns < start_ns {
@@ -42,7 +49,7 @@ pub(crate) fn evaluate(rows: &[Row], log: &LogExpr, ask: &Ask) -> Result<Answer,
     for row in rows {
         if (start_ns..end_ns).contains(&row.timestamp_ns)
             && pipeline::selects(log, row)?
-            && let Some(entry) = pipeline::run(&log.stages, row)?
+            && let Some(entry) = pipeline::run(&log.stages, log.stages.len(), row)?
         {
             let found = Found {
                 timestamp_ns: row.timestamp_ns,
@@ -57,7 +64,11 @@ pub(crate) fn evaluate(rows: &[Row], log: &LogExpr, ask: &Ask) -> Result<Answer,
     if !forward {
         all.reverse();
     }
-    Ok(Answer::Lines(Lines { all, limit, interval_ns }))
+    Ok(Answer::Lines(Lines {
+        all,
+        limit,
+        interval_ns,
+    }))
 }
 
 impl Lines {
@@ -71,7 +82,9 @@ impl Lines {
         let mut shown: Vec<&Found> = Vec::new();
         for Line { found, .. } in &self.all {
             let away = |last: &&Found| last.timestamp_ns.abs_diff(found.timestamp_ns);
-            let near = shown.last().is_some_and(|last| away(last) < self.interval_ns.unsigned_abs());
+            let near = shown
+                .last()
+                .is_some_and(|last| away(last) < self.interval_ns.unsigned_abs());
             if !near && shown.len() < self.limit {
                 shown.push(found);
             }
@@ -90,7 +103,11 @@ impl Lines {
         for group in found.chunk_by(|a, b| a.timestamp_ns == b.timestamp_ns) {
             let mut streams: Vec<Vec<&Found>> = Vec::new();
             let mut known: Vec<&Labels> = Vec::new();
-            for line in self.all.iter().filter(|l| l.found.timestamp_ns == group[0].timestamp_ns) {
+            for line in self
+                .all
+                .iter()
+                .filter(|l| l.found.timestamp_ns == group[0].timestamp_ns)
+            {
                 let index = known.iter().position(|k| **k == line.stored_stream).unwrap_or_else(|| {
                     known.push(&line.stored_stream);
                     streams.push(Vec::new());

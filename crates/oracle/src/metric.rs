@@ -28,7 +28,6 @@ pub(crate) struct Sample {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) errors: Vec<Error>,
-    pub(crate) unordered: bool,
     pub(crate) rounding: bool,
 }
 
@@ -69,12 +68,20 @@ pub(crate) fn evaluate(rows: &[Row], expr: &MetricExpr, ask: &Ask) -> Outcome {
                 ordered: sorts(expr),
             },
         },
-        Ask::Range { start_ns, end_ns, step_ns, .. }
-            if end_ns < start_ns || step_ns <= 0 || (end_ns - start_ns) / step_ns > MOST_POINTS =>
-        {
+        Ask::Range {
+            start_ns,
+            end_ns,
+            step_ns,
+            ..
+        } if end_ns < start_ns || step_ns <= 0 || (end_ns - start_ns) / step_ns > MOST_POINTS => {
             return Outcome::of(Err(Error::BadRequest));
         }
-        Ask::Range { start_ns, end_ns, step_ns, align } => {
+        Ask::Range {
+            start_ns,
+            end_ns,
+            step_ns,
+            align,
+        } => {
             let (mut time_ns, mut last_ns) = (start_ns, end_ns);
             if align {
                 time_ns = start_ns.div_euclid(step_ns) * step_ns;
@@ -86,7 +93,10 @@ pub(crate) fn evaluate(rows: &[Row], expr: &MetricExpr, ask: &Ask) -> Outcome {
             let mut series = Series::new();
             while time_ns <= last_ns {
                 let samples = match evaluator.at(expr, time_ns, None) {
-                    Value::Scalar(value) => vec![Sample { labels: Labels::new(), value }],
+                    Value::Scalar(value) => vec![Sample {
+                        labels: Labels::new(),
+                        value,
+                    }],
                     Value::Vector(samples) => samples,
                 };
                 for sample in samples {
@@ -98,9 +108,13 @@ pub(crate) fn evaluate(rows: &[Row], expr: &MetricExpr, ask: &Ask) -> Outcome {
         }
         Ask::Lines { .. } => return Outcome::of(Err(Error::BadRequest)),
     };
-    let Notes { errors, unordered, rounding } = evaluator.notes;
+    let Notes { errors, rounding } = evaluator.notes;
     let answer = errors.first().map_or(Ok(answer), |error| Err(*error));
-    Outcome { answer, errors, unordered, rounding }
+    Outcome {
+        answer,
+        errors,
+        rounding,
+    }
 }
 
 /// True if the outermost function is a sort: only then its order is sure to be that of the answer.
@@ -127,10 +141,12 @@ impl Evaluator<'_> {
             MetricExpr::Range(range) => {
                 let key = std::ptr::from_ref(range);
                 if !self.windows.contains_key(&key) {
-                    let window = self.notes.note(Window::new(self.rows, range, around), Window::default());
+                    let window = self
+                        .notes
+                        .note(Window::new(self.rows, range, around), Window::default());
                     self.windows.insert(key, window);
                 }
-                let result = range::at(range, &self.windows[&key], time_ns, &mut self.notes);
+                let result = range::at(range, &self.windows[&key], time_ns);
                 Value::Vector(self.notes.note(result, Vec::new()))
             }
             MetricExpr::Vector(aggregation) => {

@@ -41,7 +41,9 @@ pub(crate) fn aggregate(
     let most = aggregation.parameter.unwrap_or(0.0) as usize;
     let mut taken: BTreeMap<Labels, usize> = BTreeMap::new();
     samples.retain(|sample| {
-        let count = taken.entry(group_labels(&sample.labels, aggregation.grouping.as_ref())).or_default();
+        let count = taken
+            .entry(group_labels(&sample.labels, aggregation.grouping.as_ref()))
+            .or_default();
         *count += 1;
         *count <= most
     });

@@ -10,8 +10,14 @@ use timberline_oracle::{Answer, Ask, Error, Found, Labels, Row, Series, close, e
 
 /// Cases that differ, and why.
 const DIFFERENT: [(&str, &str); 2] = [
-    ("decolorize-001", "the recorded server filters the line with its colours; stages act in the order written"),
-    ("json-014", "the recorded server compares with 2.1MB for 2MiB; sizes compare exactly"),
+    (
+        "decolorize-001",
+        "the recorded server filters the line with its colours; stages act in the order written",
+    ),
+    (
+        "json-014",
+        "the recorded server compares with 2.1MB for 2MiB; sizes compare exactly",
+    ),
 ];
 /// Cases about the reading of parameters.
 const OF_PARAMETERS: [&str; 4] = ["selector-038", "selector-040", "error-042", "error-044"];
@@ -35,15 +41,24 @@ const SERVICE_LABELS: [&str; 14] = [
 ];
 
 fn read(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/logql").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../conformance/logql")
+        .join(name);
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 fn labels(value: &Value) -> Labels {
     let text = |v: &Value| v.as_str().unwrap().to_owned();
-    value.as_object().unwrap().iter().map(|(name, v)| (name.clone(), text(v))).collect()
+    value
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, v)| (name.clone(), text(v)))
+        .collect()
 }
 
 /// The corpus as a server stores it: with `service_name` and `detected_level`.
@@ -81,7 +96,9 @@ fn level(line: &str) -> &'static str {
     if line.starts_with('{') {
         return "unknown";
     }
-    line.split(|c: char| !c.is_alphanumeric()).find_map(named_level).unwrap_or("unknown")
+    line.split(|c: char| !c.is_alphanumeric())
+        .find_map(named_level)
+        .unwrap_or("unknown")
 }
 
 fn named_level(word: &str) -> Option<&'static str> {
@@ -172,7 +189,10 @@ fn found_lines(result: &Value) -> Vec<Found> {
 }
 
 fn point(value: &Value) -> (i64, f64) {
-    ((value[0].as_f64().unwrap() * 1e3).round() as i64 * 1_000_000, number(&value[1]))
+    (
+        (value[0].as_f64().unwrap() * 1e3).round() as i64 * 1_000_000,
+        number(&value[1]),
+    )
 }
 
 fn number(value: &Value) -> f64 {
@@ -206,7 +226,8 @@ fn differs(answer: &Answer, data: &Value) -> Option<String> {
                 wanted.sort_by(|a, b| a.0.cmp(&b.0));
                 found.sort_by(|a, b| a.0.cmp(&b.0));
             }
-            let same = wanted.len() == found.len() && wanted.iter().zip(&found).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
+            let same =
+                wanted.len() == found.len() && wanted.iter().zip(&found).all(|(a, b)| a.0 == b.0 && close(a.1, b.1));
             (!same).then(|| format!("{wanted:?}, recorded {found:?}"))
         }
         ("scalar", Answer::Scalar(value)) => {
@@ -246,7 +267,10 @@ fn the_evaluator_agrees_with_recorded_answers() {
             (None, None) => agree += 1,
             (None, Some(_)) => differ.push(format!("{name} agrees now")),
             (Some(_), Some((_, reason))) => println!("{name}: {reason}"),
-            (Some(text), None) => differ.push(format!("{name} | {query} | {}", text.chars().take(600).collect::<String>())),
+            (Some(text), None) => differ.push(format!(
+                "{name} | {query} | {}",
+                text.chars().take(600).collect::<String>()
+            )),
         }
     }
     println!("{agree} agree, not known to the evaluator: {unknown:?}");
