@@ -29,6 +29,7 @@ mod names;
 mod parser;
 mod places;
 mod print;
+mod template;
 mod validate;
 
 pub use error::ParseError;

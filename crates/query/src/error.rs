@@ -18,6 +18,9 @@ pub enum QueryError {
     /// A limit was passed; the message names it and its value (400).
     #[error("{0}")]
     Limit(String),
+    /// Nobody waits for the answer any more.
+    #[error("the query was cancelled")]
+    Cancelled,
     /// Objects could not be read (500).
     #[error("{0}")]
     Storage(String),
@@ -72,12 +75,6 @@ impl From<ParseError> for QueryError {
 
 impl From<timberline_logql::pipeline::CompileError> for QueryError {
     fn from(error: timberline_logql::pipeline::CompileError) -> Self {
-        use timberline_logql::pipeline::CompileError;
-        match error {
-            CompileError::Invalid(text) => ParseError::new(text).into(),
-            CompileError::NotSupported(part) => {
-                QueryError::NotSupported(format!("this version does not evaluate the {part}"))
-            }
-        }
+        ParseError::new(error.to_string()).into()
     }
 }

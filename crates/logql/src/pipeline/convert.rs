@@ -16,7 +16,7 @@ pub(crate) enum ConversionError<'a> {
 
 impl ConversionError<'_> {
     /// Appends the message.
-    pub(super) fn write(self, out: &mut Vec<u8>) {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
         let quoted = |out: &mut Vec<u8>, before: &str, text: &[u8], after: &str| {
             out.extend_from_slice(before.as_bytes());
             out.push(b'"');
@@ -45,7 +45,8 @@ impl ConversionError<'_> {
     }
 }
 
-fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
+/// Appends text as it stands in double quotes in messages.
+pub(crate) fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),

@@ -463,6 +463,21 @@ impl Labels {
         marks.append_rest(out);
     }
 
+    /// Calls `visit` with name and value of each visible label, in order of name.
+    pub(super) fn visit_by_name(&self, visit: &mut dyn FnMut(&[u8], &[u8])) {
+        let mut orders = self.orders.borrow_mut();
+        let mut marks = self.error_marks();
+        for &at in orders.sorted(&self.slots, &self.names, |_| Category::Parsed) {
+            let slot = &self.slots[at as usize];
+            let name = self.names.text(slot.name);
+            marks.take_before(name, |name, value| visit(name, value));
+            visit(name, slot.value.of(&self.text));
+        }
+        for (name, value) in marks.0.into_iter().flatten() {
+            visit(name, value);
+        }
+    }
+
     #[inline]
     fn append(&self, slot: &Slot, out: &mut Vec<u8>) {
         self.names.append_prefixed(slot.name, out);
@@ -532,14 +547,20 @@ impl ErrorMarks<'_> {
         }
     }
 
+    /// Takes out those in front of a name.
+    #[inline]
+    fn take_before(&mut self, name: &[u8], mut taken: impl FnMut(&[u8], &[u8])) {
+        for mark in &mut self.0 {
+            if let Some((name, value)) = mark.take_if(|(mark, _)| *mark < name) {
+                taken(name, value);
+            }
+        }
+    }
+
     /// Appends those in front of a name.
     #[inline]
     fn append_before(&mut self, name: &[u8], out: &mut Vec<u8>) {
-        for mark in &mut self.0 {
-            if let Some((name, value)) = mark.take_if(|(mark, _)| *mark < name) {
-                append_label(name, value, out);
-            }
-        }
+        self.take_before(name, |name, value| append_label(name, value, out));
     }
 
     /// Appends those that are left.

@@ -53,7 +53,6 @@ mod sanitize;
 mod select;
 mod span;
 mod taken;
-mod template;
 #[cfg(test)]
 mod testing;
 mod unwrap;
@@ -94,25 +93,6 @@ pub enum CompileError {
     /// The user's mistake; the message belongs behind `parse error : `.
     #[error("{0}")]
     Invalid(String),
-    /// A stage or feature that is not evaluated yet; the message names it.
-    #[error("{0} is not supported")]
-    NotSupported(String),
-}
-
-impl CompileError {
-    fn of_stage(self, stage: &Stage) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("stage '{stage}' : {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(format!("{feature} of stage '{stage}'")),
-        }
-    }
-
-    fn within(self, context: &str) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("{context}: {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(feature),
-        }
-    }
 }
 
 /// Compiled stages.
@@ -121,7 +101,6 @@ pub struct Pipeline {
     line_filters: Vec<LineMatcher>,
     steps: Vec<Step>,
     metadata_names: Option<Vec<String>>,
-    environment: Environment,
 }
 
 /// A compiled stage.
@@ -155,7 +134,7 @@ impl Pipeline {
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
         for stage in stages.iter().rev() {
-            let step = compile_stage(stage, needs.of_stage(steps.len()))?;
+            let step = compile_stage(stage, needs.of_stage(steps.len()), environment)?;
             needs = needs.before(stage, step.as_ref());
             steps.extend(step);
         }
@@ -181,7 +160,6 @@ impl Pipeline {
             line_filters,
             steps,
             metadata_names,
-            environment: environment.clone(),
         })
     }
 
@@ -258,7 +236,7 @@ impl Step {
 }
 
 /// Compiles a stage after which `needed` must be there. `None`: the stage has nothing to do.
-fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileError> {
+fn compile_stage(stage: &Stage, needed: Needed, environment: &Environment) -> Result<Option<Step>, CompileError> {
     let nobody_needs_labels = needed.is_empty();
     let invalid_stage = |message: String| CompileError::Invalid(format!("stage '{stage}' : {message}"));
     let step = match stage {
@@ -284,10 +262,10 @@ fn compile_stage(stage: &Stage, needed: Needed) -> Result<Option<Step>, CompileE
         }
         Stage::Unpack => Step::Unpack(UnpackStage::new(needed)),
         Stage::LineFormat(text) => {
-            Step::LineFormat(LineFormatStage::compile(text).map_err(|error| error.of_stage(stage))?)
+            Step::LineFormat(LineFormatStage::compile(text, environment).map_err(invalid_stage)?)
         }
         Stage::LabelFormat(assignments) => {
-            Step::LabelFormat(LabelFormatStage::compile(assignments).map_err(|error| error.of_stage(stage))?)
+            Step::LabelFormat(LabelFormatStage::compile(assignments, environment).map_err(invalid_stage)?)
         }
         Stage::Decolorize => Step::Decolorize,
         Stage::Drop(selects) => Step::Drop(DropStage::compile(selects).map_err(invalid_stage)?),

@@ -50,6 +50,8 @@ impl Needs {
             _ => {}
         }
         match step {
+            Some(Step::LineFormat(stage)) if stage.reads_all_labels() => return Self::All,
+            Some(Step::LabelFormat(stage)) if stage.reads_all_labels() => return Self::All,
             Some(Step::LineFormat(stage)) => names.extend(stage.fields().map(str::to_owned)),
             Some(Step::LabelFormat(stage)) => names.extend(stage.fields().map(str::to_owned)),
             _ => {}

@@ -15,6 +15,7 @@ use super::logfmt::LogfmtScratch;
 use super::prefilter::Worth;
 use super::{Pipeline, Step};
 use crate::labels::LabelSet;
+use crate::template::Scratch as TemplateScratch;
 
 /// Runs a pipeline; belongs to one thread.
 pub struct Runner {
@@ -27,6 +28,7 @@ pub struct Runner {
     json: JsonScratch,
     logfmt: LogfmtScratch,
     label_format: LabelFormatScratch,
+    template: TemplateScratch,
     /// One per `regexp` stage, in order.
     captures: Vec<CaptureLocations>,
     /// One per prefilter, in order.
@@ -60,6 +62,7 @@ impl Runner {
             json: JsonScratch::default(),
             logfmt: LogfmtScratch::default(),
             label_format: LabelFormatScratch::default(),
+            template: TemplateScratch::default(),
             captures,
             worths,
         }
@@ -90,6 +93,7 @@ impl Runner {
             json,
             logfmt,
             label_format,
+            template,
             captures,
             worths,
         } = self;
@@ -145,7 +149,7 @@ impl Runner {
                     false
                 }
                 Step::LabelFormat(stage) => {
-                    stage.run(current, labels, label_format);
+                    stage.run(current, timestamp_ns, labels, label_format, template);
                     false
                 }
                 Step::Drop(stage) => {
@@ -157,7 +161,7 @@ impl Runner {
                     false
                 }
                 Step::Unpack(stage) => stage.run(current, labels, spare),
-                Step::LineFormat(stage) => stage.run(current, labels, spare),
+                Step::LineFormat(stage) => stage.run(current, timestamp_ns, labels, template, spare),
                 Step::Decolorize => decolorize(current, spare),
             };
             if changes {

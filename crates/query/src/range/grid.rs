@@ -59,6 +59,11 @@ impl Grid {
         }
     }
 
+    /// Width of a window, nanoseconds.
+    pub(crate) fn range_ns(&self) -> i128 {
+        self.until_ns(0) - self.base_ns
+    }
+
     /// Number of windows.
     pub(crate) fn windows(&self) -> usize {
         self.steps.count

@@ -3,7 +3,7 @@
 use crate::AppState;
 use crate::encode::{json_response, write_names};
 use crate::error::HttpError;
-use crate::request::{Params, Tenant, now_ns, span};
+use crate::request::{Params, Tenant, listing_span, now_ns};
 use axum::extract::State;
 use axum::response::Response;
 use timberline_logql::ast::Matcher;
@@ -14,7 +14,7 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let span = listing_span(&params, now_ns())?;
     let matchers = selector(&params)?;
     let (names, _) = state.gate().run(state.query().labels(&tenant, &matchers, span)).await?;
     Ok(json_response(write_names(&names)))
