@@ -232,6 +232,16 @@ impl Run {
     }
 
     async fn range(&self, request: &RangeRequest) -> Result<Ran, QueryError> {
+        let ran = self.evaluate_range(request).await;
+        ran.map_err(|error| error.shown_in(&request.query))
+    }
+
+    async fn instant(&self, request: &InstantRequest) -> Result<Ran, QueryError> {
+        let ran = self.evaluate_instant(request).await;
+        ran.map_err(|error| error.shown_in(&request.query))
+    }
+
+    async fn evaluate_range(&self, request: &RangeRequest) -> Result<Ran, QueryError> {
         let started = Instant::now();
         check_range(request.start_ns, request.end_ns)?;
         let planner = self.planner(false);
@@ -269,7 +279,7 @@ impl Run {
         Ok(self.ran((result, expr, asked), plan, started, planned))
     }
 
-    async fn instant(&self, request: &InstantRequest) -> Result<Ran, QueryError> {
+    async fn evaluate_instant(&self, request: &InstantRequest) -> Result<Ran, QueryError> {
         let started = Instant::now();
         let time_ns = request.time_ns;
         check_time("time", time_ns)?;

@@ -415,6 +415,11 @@ fn pipeline_errors() {
 }
 
 #[test]
+fn log_queries() {
+    check(include_str!("cases/log_queries.txt"));
+}
+
+#[test]
 fn windows() {
     check(include_str!("cases/windows.txt"));
 }

@@ -17,7 +17,7 @@ pub(super) async fn handle(
     let now_ns = now_ns();
     let span = span(&params, now_ns)?;
     let matchers = selector(&params)?;
-    let Some(span) = state.policy().admit_span(span, now_ns)? else {
+    let Some(span) = state.policy().admit_listing(span, now_ns)? else {
         return Ok(json_response(write_names(&[])));
     };
     let (names, _) = state.gate().run(state.query().labels(&tenant, &matchers, span)).await?;
