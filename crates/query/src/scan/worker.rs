@@ -288,9 +288,13 @@ async fn is_excluded(spec: &ScanSpec, task: &RunTask) -> Result<bool, QueryError
 fn choose_rows(spec: &ScanSpec, source: &SelectedSource, keys: &Keys, span: TimeSpan, rows: &mut Vec<u32>) -> bool {
     rows.clear();
     let mut may_repeat = false;
+    let gaps = spec.output.gaps();
     for (row, (&id, &timestamp_ns)) in keys.streams.values().iter().zip(keys.timestamps.values()).enumerate() {
         let stream = source.stream(id);
         if stream == NOT_SELECTED || timestamp_ns < span.min_ns || timestamp_ns > span.max_ns {
+            continue;
+        }
+        if gaps.is_some_and(|grid| grid.cell(timestamp_ns).is_none()) {
             continue;
         }
         rows.push(row as u32);
