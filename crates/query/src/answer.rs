@@ -16,6 +16,17 @@ pub struct Answer {
     pub warnings: Vec<String>,
 }
 
+impl From<QueryResult> for Answer {
+    /// An answer for which nothing was read.
+    fn from(result: QueryResult) -> Self {
+        Self {
+            result,
+            stats: QueryStats::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Rows of an answer.
 #[derive(Clone, Debug)]
 pub enum QueryResult {
@@ -130,4 +141,6 @@ pub struct QueryStats {
     pub duplicates: u64,
     /// Log lines in the answer.
     pub entries_returned: u64,
+    /// The most bytes that the query held at one time: labels, states, points, lines, pages.
+    pub memory_peak_bytes: u64,
 }

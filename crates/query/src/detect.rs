@@ -1,6 +1,7 @@
 //! What could be asked next: fields of the lines of a log query, labels worth choosing by (http-api.md 10).
 
 use crate::answer::{Entry, QueryResult};
+use crate::engine::Run;
 use crate::request::{Direction, RangeRequest};
 use crate::{QueryEngine, QueryError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,7 @@ use timberline_logql::detect::{DetectedField, FieldDetector, is_worth_offering};
 use timberline_store::TenantId;
 use timberline_store::source::TimeSpan;
 
-/// Lines after which other work on the same thread gets a turn, and a query nobody waits for ends.
+/// Lines after which other work on the same thread gets a turn.
 const LINES_PER_TURN: usize = 64;
 
 /// Whose fields are asked for.
@@ -51,10 +52,11 @@ impl QueryEngine {
         let mut entries: Vec<Entry> = streams.into_iter().flat_map(|stream| stream.entries).collect();
         // As found, so that a field has the path of its newest line.
         entries.sort_unstable_by_key(|entry| entry.position);
-        let work = async move {
+        let work = |run: Run| async move {
             let mut detector = FieldDetector::new(&log.stages);
             for lines in entries.chunks(LINES_PER_TURN) {
                 for entry in lines {
+                    run.context.cancelled.check()?;
                     let added = detector.add(&entry.labels, &entry.line);
                     added.map_err(|error| QueryError::Limit(error.to_string()))?;
                 }
@@ -62,7 +64,7 @@ impl QueryEngine {
             }
             Ok(detector.finish())
         };
-        self.run(work).await
+        self.run(tenant, work).await
     }
 
     /// Labels of streams with entries in a time span that are worth choosing by, with the numbers of their values, in order of

@@ -18,6 +18,9 @@ pub enum QueryError {
     /// A limit was passed; the message names it and its value (400).
     #[error("{0}")]
     Limit(String),
+    /// Nobody waits for the answer any more.
+    #[error("the query was cancelled")]
+    Cancelled,
     /// Objects could not be read (500).
     #[error("{0}")]
     Storage(String),

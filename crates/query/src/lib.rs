@@ -16,11 +16,15 @@
 //! The engine does no I/O of its own and keeps no state between queries.
 
 mod answer;
+mod cancel;
 mod context;
 mod detect;
 mod engine;
 mod error;
+mod explain;
 mod first_lines;
+mod memory;
+mod meter;
 mod node;
 mod plan;
 mod pool;
@@ -34,4 +38,5 @@ pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Se
 pub use detect::DetectRequest;
 pub use engine::QueryEngine;
 pub use error::QueryError;
+pub use explain::{Explanation, Fact, Step};
 pub use request::{Direction, InstantRequest, QueryLimits, RangeRequest};

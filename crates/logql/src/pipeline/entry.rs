@@ -573,10 +573,12 @@ impl ErrorMarks<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::ast::Stage;
     use crate::labels::LabelSet;
-    use crate::pipeline::Wants;
     use crate::pipeline::testing::{TestEntry, entry, json, label_format, labels_after, logfmt, names, run};
+    use crate::pipeline::{Pipeline, Runner, Wants, decode_labels_key};
 
     #[test]
     fn categories_are_told_apart() {
@@ -658,6 +660,32 @@ mod tests {
             }
             assert_eq!(labels, LabelSet::from_pairs(want), "{count}");
         }
+    }
+
+    #[test]
+    fn names_that_never_come_again_are_forgotten() {
+        let mut runner = Runner::new(Arc::new(Pipeline::compile(&[json()], &Wants::All).unwrap()));
+        runner.start_stream(&LabelSet::from_pairs([("app", "api")]));
+        let mut most = 0;
+        for round in 0..3000 {
+            let members: Vec<String> = (0..20).map(|n| format!("\"k{round}_{n}\":{n}")).collect();
+            let line = format!("{{\"app\":1,{}}}", members.join(","));
+            let entry = runner.process(0, line.as_bytes(), &[("m", b"1")], false).unwrap();
+            assert_eq!(entry.get(&format!("k{round}_19")), Some(&b"19"[..]));
+            let mut key = Vec::new();
+            entry.labels_key(&mut key);
+            let labels = decode_labels_key(&key);
+            assert_eq!(
+                (labels.parsed.len(), labels.parsed.get("app_extracted")),
+                (21, Some("1"))
+            );
+            assert_eq!(
+                (labels.stream.get("app"), labels.metadata.get("m")),
+                (Some("api"), Some("1"))
+            );
+            most = most.max(entry.labels.names.count());
+        }
+        assert!(most < 20_000, "{most} names are kept");
     }
 
     #[test]

@@ -143,6 +143,12 @@ impl Names {
         self.text.len() > MAX_TEXT_BYTES || self.names.len() > MAX_COUNT || self.keys.len() > MAX_COUNT
     }
 
+    /// How many names are known.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// Forgets all; numbers handed out before mean nothing any more.
     pub(super) fn forget(&mut self) {
         // What one entry with very many names took is given back.

@@ -4,6 +4,7 @@ use super::identity::Identity;
 use crate::QueryError;
 use crate::context::{KeyCache, QueryContext};
 use crate::node::schema;
+use crate::range::Grid;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
@@ -68,8 +69,8 @@ impl SeriesLabels {
 pub(crate) enum ScanOutput {
     /// Log lines; see [`EntryColumns`].
     Entries,
-    /// `timestamp`, `series`, `amount`.
-    Samples(SampleValue, SeriesLabels),
+    /// `timestamp`, `series`, `amount`, of the entries that a window of the grid holds.
+    Samples(SampleValue, SeriesLabels, Grid),
 }
 
 impl ScanOutput {
@@ -96,13 +97,21 @@ impl ScanOutput {
     pub(crate) fn reads_line(&self) -> bool {
         matches!(
             self,
-            ScanOutput::Entries | ScanOutput::Samples(SampleValue::LineBytes, _)
+            ScanOutput::Entries | ScanOutput::Samples(SampleValue::LineBytes, ..)
         )
     }
 
     /// True if what an entry gives depends on its line alone once its series is known.
     pub(crate) fn by_line(&self) -> bool {
-        matches!(self, ScanOutput::Samples(SampleValue::One | SampleValue::LineBytes, _))
+        matches!(self, ScanOutput::Samples(SampleValue::One | SampleValue::LineBytes, ..))
+    }
+
+    /// The grid if windows leave gaps: an entry between two windows counts nowhere, so it can't fail the query either.
+    pub(crate) fn gaps(&self) -> Option<&Grid> {
+        match self {
+            ScanOutput::Samples(.., grid) if grid.has_gaps() => Some(grid),
+            _ => None,
+        }
     }
 }
 
@@ -126,7 +135,7 @@ pub(crate) struct OutputBuilder {
 impl OutputBuilder {
     pub(crate) fn new(output: ScanOutput, context: Arc<QueryContext>) -> Self {
         let (group, shows_errors) = match &output {
-            ScanOutput::Samples(_, labels) => (labels.compile(), labels.shows_errors()),
+            ScanOutput::Samples(_, labels, _) => (labels.compile(), labels.shows_errors()),
             ScanOutput::Entries => (GroupLabels::all(), true),
         };
         Self {
@@ -150,6 +159,18 @@ impl OutputBuilder {
         self.timestamps.len()
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.timestamps.capacity() * 8 + self.numbers.capacity() * 4 + self.amounts.capacity() * 8;
+        let entries = (self.arrivals.capacity() + 2 * self.identities.0.capacity()) * 8;
+        rows + entries + self.line_bytes() + self.cache.bytes()
+    }
+
+    /// Bytes of the lines since the last batch.
+    pub(crate) fn line_bytes(&self) -> usize {
+        self.lines.values_slice().len()
+    }
+
     /// Adds an entry and returns the number of its label set or series; `None` if the entry gives no sample.
     pub(crate) fn push(
         &mut self,
@@ -159,11 +180,11 @@ impl OutputBuilder {
         mut entry: Processed<'_>,
     ) -> Result<Option<u32>, QueryError> {
         self.key.clear();
-        let ScanOutput::Samples(value, _) = &self.output else {
+        let ScanOutput::Samples(value, ..) = &self.output else {
             entry.labels_key(&mut self.key);
             let (key, table) = (&self.key, &self.context.entry_labels);
-            let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))));
-            self.push_known(timestamp_ns, arrival, identity, number, entry.line);
+            let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))?;
+            self.push_known(timestamp_ns, arrival, identity, number, entry.line)?;
             return Ok(Some(number));
         };
         let unwrapped = match value {
@@ -180,19 +201,27 @@ impl OutputBuilder {
         }
         entry.group_key(&self.group, &mut self.key);
         let (key, table) = (&self.key, &self.context.series);
-        let number = self.cache.get(key, || table.intern(decode_group_key(key)));
+        let number = self.cache.get(key, || table.intern(decode_group_key(key)))?;
         match unwrapped {
             Some(amount) => self.push_sample(timestamp_ns, number, amount),
-            None => self.push_known(timestamp_ns, arrival, identity, number, entry.line),
+            None => self.push_known(timestamp_ns, arrival, identity, number, entry.line)?,
         }
         Ok(Some(number))
     }
 
     /// Adds an entry whose number is known and whose amount, if it is a sample, depends on its line alone.
     #[inline]
-    pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, identity: Identity, number: u32, line: &[u8]) {
+    pub(crate) fn push_known(
+        &mut self,
+        timestamp_ns: i64,
+        arrival: u64,
+        identity: Identity,
+        number: u32,
+        line: &[u8],
+    ) -> Result<(), QueryError> {
         match self.output {
             ScanOutput::Entries => {
+                self.make_room(line.len())?;
                 self.timestamps.push(timestamp_ns);
                 self.numbers.push(number);
                 self.arrivals.push(arrival);
@@ -200,9 +229,30 @@ impl OutputBuilder {
                 self.identities.0.push(identity.0);
                 self.identities.1.push(identity.1);
             }
-            ScanOutput::Samples(SampleValue::LineBytes, _) => self.push_sample(timestamp_ns, number, line.len() as f64),
+            ScanOutput::Samples(SampleValue::LineBytes, ..) => {
+                self.push_sample(timestamp_ns, number, line.len() as f64);
+            }
             ScanOutput::Samples(..) => self.push_sample(timestamp_ns, number, 1.0),
         }
+        Ok(())
+    }
+
+    /// Refuses lines that formatting has blown up within one run: before the memory is taken, and before their offsets leave 32 bits.
+    fn make_room(&self, more: usize) -> Result<(), QueryError> {
+        let limit = self.context.limits.max_query_memory_bytes;
+        let wanted = self.line_bytes().saturating_add(more);
+        if wanted > limit {
+            let text = format!("lines of {wanted} bytes in one run of rows exceed max_query_memory_bytes={limit}");
+            return Err(QueryError::Limit(text));
+        }
+        if i32::try_from(wanted).is_err() {
+            let text = format!(
+                "lines of {wanted} bytes in one run of rows are more than a batch holds, {} bytes",
+                i32::MAX
+            );
+            return Err(QueryError::Limit(text));
+        }
+        Ok(())
     }
 
     #[inline]

@@ -25,6 +25,11 @@ pub(crate) fn json_response(body: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, "application/json; charset=UTF-8")], body).into_response()
 }
 
+/// A 200 with this text.
+pub(crate) fn text_response(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
+}
+
 /// The response to a query. `queue_seconds`: how long the query waited for its turn.
 pub(crate) async fn answer_response(answer: Answer, layout: Layout, queue_seconds: f64) -> Response {
     if row_count(&answer.result) < WRITE_APART_ROWS {

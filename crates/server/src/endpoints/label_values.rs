@@ -15,8 +15,12 @@ pub(super) async fn handle(
     Path(name): Path<String>,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let now_ns = now_ns();
+    let span = span(&params, now_ns)?;
     let matchers = selector(&params)?;
+    let Some(span) = state.policy().admit_listing(span, now_ns)? else {
+        return Ok(json_response(write_names(&[])));
+    };
     let values = state.query().label_values(&tenant, &name, &matchers, span);
     let (values, _) = state.gate().run(values).await?;
     Ok(json_response(write_names(&values)))

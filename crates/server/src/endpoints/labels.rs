@@ -14,8 +14,12 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let now_ns = now_ns();
+    let span = span(&params, now_ns)?;
     let matchers = selector(&params)?;
+    let Some(span) = state.policy().admit_listing(span, now_ns)? else {
+        return Ok(json_response(write_names(&[])));
+    };
     let (names, _) = state.gate().run(state.query().labels(&tenant, &matchers, span)).await?;
     Ok(json_response(write_names(&names)))
 }
@@ -25,5 +29,5 @@ pub(super) fn selector(params: &Params) -> Result<Vec<Matcher>, HttpError> {
     let Some(text) = params.get("query") else {
         return Ok(Vec::new());
     };
-    timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.report()))
+    Ok(timberline_logql::parse_selector(text)?)
 }
