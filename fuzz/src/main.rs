@@ -1,4 +1,5 @@
-//! Writes first inputs for the targets, taken from the objects that are given, into folders named after the targets.
+//! Writes first inputs for the targets, taken from the objects that are given and from cases of the language, into folders
+//! named after the targets.
 //! `cargo run --features seed --bin seed FOLDER OBJECT...`
 
 use std::path::Path;
@@ -24,9 +25,48 @@ fn main() {
         .repeat(3);
     save("extensions", &[b"\x03\x02\x0a", text.as_bytes()].concat());
     save("extensions", &object_with_extensions(&text));
+    for folder in ["../crates/logql/tests/data", "../crates/query/tests/cases"] {
+        for file in std::fs::read_dir(folder).expect("started in the folder of the fuzz targets") {
+            let path = file.expect("folder can be read").path();
+            if path.extension() == Some("txt".as_ref()) {
+                language(&std::fs::read_to_string(path).expect("cases can be read"), save);
+            }
+        }
+    }
     for path in arguments {
         let object = std::fs::read(path).expect("object can be read");
         seed(&object, save);
+    }
+}
+
+/// Queries of a file of cases, and its lines under each query of the pipeline's target.
+fn language(cases: &str, save: impl Fn(&str, &[u8])) {
+    for part in cases.split("=== ") {
+        let Some((head, body)) = part.split_once('\n') else {
+            continue;
+        };
+        if head.starts_with("query") {
+            let question = body.split_once("\n---").map_or(body, |(question, _)| question);
+            save("query", question.as_bytes());
+            save(
+                "query",
+                question
+                    .rsplit_once('\n')
+                    .map_or(question, |(query, _)| query)
+                    .as_bytes(),
+            );
+            continue;
+        }
+        for (at, lines) in body.lines().collect::<Vec<_>>().chunks(4).enumerate() {
+            let lines: Vec<&str> = lines
+                .iter()
+                .map(|line| line.trim().split_once(' ').map_or("", |(_, line)| line))
+                .collect();
+            for query in 0..3 {
+                let head = [(at * 3 + query) as u8, 2, b'm', b'1'];
+                save("pipeline", &[&head[..], lines.join("\0").as_bytes()].concat());
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The stated bounds on memory (chapter "Limits" of `docs/format.md`), and an allocator that counts.
+//! The stated bounds on memory (for objects in chapter "Limits" of `docs/format.md`), and an allocator that counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,6 +10,12 @@ const PER_METADATA_BYTE: usize = 512;
 const PER_ROW: usize = 48;
 /// Bytes that one raw byte of a page may cost: decompressed, and as values of its array.
 const PER_RAW_BYTE: usize = 4;
+/// Bytes that one byte of a query may cost: the smallest operand is a digit, and a node of the tree takes some hundred bytes.
+const PER_QUERY_BYTE: usize = 1024;
+/// Bytes that compiling one regular expression may cost: the bound on its program, and what stands beside it meanwhile.
+const REGULAR_EXPRESSION: usize = 64 << 20;
+/// Bytes that one byte of a line may cost: the smallest label of a line takes two or three bytes of it.
+const PER_LINE_BYTE: usize = 512;
 /// Contexts, error messages, first sizes of buffers.
 const FIXED: usize = 256 << 10;
 
@@ -21,6 +27,18 @@ pub fn of_metadata(bytes: usize) -> usize {
 /// Most bytes that are allocated at once for decoding a page of which that much is claimed.
 pub fn of_page(rows: u64, raw_bytes: u64) -> usize {
     FIXED + PER_ROW * rows as usize + PER_RAW_BYTE * raw_bytes as usize
+}
+
+/// Most bytes that are allocated at once for reading a query of that length, printing it and reading it again: nodes of the
+/// tree, their texts, and one regular expression at a time, whose compiled size is bounded.
+pub fn of_query(bytes: usize) -> usize {
+    REGULAR_EXPRESSION + PER_QUERY_BYTE * bytes
+}
+
+/// Most bytes that are allocated at once for running a pipeline over lines of that length together: their values, names
+/// that were met, and copies of the line.
+pub fn of_lines(bytes: usize) -> usize {
+    FIXED + PER_LINE_BYTE * bytes
 }
 
 /// Runs `f` and panics if it needs more than `most_bytes` at once.

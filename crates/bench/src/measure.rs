@@ -22,7 +22,7 @@ pub struct Rounds {
     pub count: usize,
 }
 
-/// How much was done in a time.
+/// How much was done in a time, or how long something took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// In the fastest round.
@@ -40,6 +40,15 @@ impl Rounds {
     /// Billions of `count` things per second.
     pub fn billions_per_second(&self, count: usize) -> Speed {
         self.per_second(count as f64 / 1e9)
+    }
+
+    /// Nanoseconds for each of `count` things.
+    pub fn nanoseconds_each(&self, count: usize) -> Speed {
+        let each = |time: Duration| time.as_secs_f64() * 1e9 / count as f64;
+        Speed {
+            best: each(self.best),
+            median: each(self.median),
+        }
     }
 
     fn per_second(&self, amount: f64) -> Speed {

@@ -3,6 +3,15 @@
 use crate::Speed;
 use std::fmt;
 
+/// Which of two figures is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The larger, as with speeds.
+    More,
+    /// The smaller, as with times.
+    Less,
+}
+
 /// A measured workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -12,12 +21,26 @@ pub struct Row {
     pub name: String,
     /// What is counted, such as `GB/s`.
     pub unit: &'static str,
+    /// What counts as better.
+    pub better: Better,
     /// Our figure.
     pub ours: Speed,
     /// The peer's, where there is one: other rows tell what bounds ours.
     pub peer: Option<f64>,
     /// What we want to reach.
     pub goal: Option<f64>,
+    /// Allocations for each thing in steady state, where they were counted.
+    pub allocations: Option<f64>,
+}
+
+impl Row {
+    /// How many times better than the peer.
+    fn ratio(&self) -> Option<f64> {
+        self.peer.map(|peer| match self.better {
+            Better::More => self.ours.best / peer,
+            Better::Less => peer / self.ours.best,
+        })
+    }
 }
 
 /// A table of results.
@@ -38,18 +61,27 @@ impl fmt::Display for Report {
             .max()
             .unwrap_or(0)
             .max("workload".len());
+        let counts = self.rows.iter().any(|row| row.allocations.is_some());
         writeln!(
             f,
-            "{:<3} {:<width$} {:>10} {:>10} {:>10} {:>8} {:>10}  unit",
-            "", "workload", "ours", "median", "peer", "ratio", "goal"
+            "{:<3} {:<width$} {:>10} {:>10} {:>10} {:>8} {:>10}  unit{}",
+            "",
+            "workload",
+            "ours",
+            "median",
+            "peer",
+            "ratio",
+            "goal",
+            if counts { "     allocations" } else { "" }
         )?;
         for row in &self.rows {
-            let ratio = row
-                .peer
-                .map_or("".to_owned(), |peer| format!("{:.1}x", row.ours.best / peer));
+            let ratio = row.ratio().map_or("".to_owned(), |ratio| format!("{ratio:.1}x"));
+            let allocations = row
+                .allocations
+                .map_or("".to_owned(), |count| format!("  {count:>10.2}"));
             writeln!(
                 f,
-                "{:<3} {:<width$} {:>10} {:>10} {:>10} {ratio:>8} {:>10}  {}",
+                "{:<3} {:<width$} {:>10} {:>10} {:>10} {ratio:>8} {:>10}  {}{allocations}",
                 row.id,
                 row.name,
                 number(Some(row.ours.best)),

@@ -60,6 +60,23 @@ impl fmt::Display for BytesSize {
     }
 }
 
+/// Prints bytes in decimal units, rounded to two digits where the unit is counted in ones: `512B`, `1.5kB`, `2.1MB`, `105MB`.
+pub struct RoundedBytes(pub u64);
+
+impl fmt::Display for RoundedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0;
+        let unit = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+        if bytes < 10 {
+            return write!(f, "{bytes}B");
+        }
+        let power = bytes.ilog10() / 3;
+        let tenths = (bytes as f64 / 1000_f64.powi(power as i32) * 10.0 + 0.5).floor() / 10.0;
+        let digits = usize::from(tenths < 10.0);
+        write!(f, "{tenths:.digits$}{}", unit[power as usize])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +111,21 @@ mod tests {
         ] {
             assert_eq!(parse_bytes_size(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn rounded() {
+        let f = |bytes: u64, want: &str| assert_eq!(RoundedBytes(bytes).to_string(), want);
+        f(0, "0B");
+        f(9, "9B");
+        f(10, "10B");
+        f(512, "512B");
+        f(1_500, "1.5kB");
+        f(10_000, "10kB");
+        f(2 << 20, "2.1MB");
+        f(104_857_600, "105MB");
+        f(1_000_000_000, "1.0GB");
+        f(999_999, "1000kB");
+        f(u64::MAX, "18EB");
     }
 }

@@ -13,6 +13,7 @@
 
 pub mod ast;
 pub mod bytes_size;
+pub mod detect;
 pub mod duration;
 pub mod error;
 pub mod ip;
@@ -22,13 +23,16 @@ pub mod pattern;
 pub mod pipeline;
 pub mod regexp;
 
+mod excerpt;
 mod lexer;
 mod names;
 mod parser;
+mod places;
 mod print;
+mod template;
 mod validate;
 
 pub use error::ParseError;
-pub use parser::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector};
+pub use parser::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, parse, parse_labels, parse_selector, stage_error};
 pub use print::format;
 pub use validate::validate;

@@ -13,6 +13,7 @@ use crate::error::ParseError;
 use crate::ip::IpRange;
 use crate::json_path::parse_json_path;
 use crate::pattern::{parse_line_pattern, parse_pattern};
+use crate::places::{Part, Places, Seen};
 use crate::regexp::{RegexError, compile_regex};
 
 const EMPTY_MATCHERS: &str = "queries require at least one regexp or equality matcher that does not have an \
@@ -21,19 +22,123 @@ const EMPTY_MATCHERS: &str = "queries require at least one regexp or equality ma
 /// Checks everything about a query that needs no data, except templates. `parse` has called it already; it is for trees
 /// that were built or changed by hand.
 pub fn validate(expr: &Expr) -> Result<(), ParseError> {
-    match expr {
-        Expr::Log(log) => validate_log(log),
-        Expr::Metric(metric) => validate_metric(metric),
-    }
-    .map_err(ParseError::new)
+    validate_at(expr, &Places::default())
+}
+
+/// The same for a tree that was read from a text; `places` tell where its parts stand there.
+pub(crate) fn validate_at(expr: &Expr, places: &Places) -> Result<(), ParseError> {
+    let mut walk = Walk::default();
+    let checked = match expr {
+        Expr::Log(log) => walk.log(log),
+        Expr::Metric(metric) => walk.metric(metric),
+    };
+    checked.map_err(|fault| fault.at(places))
 }
 
 /// Do the regular expressions of these matchers compile?
-pub(crate) fn validate_matchers(matchers: &[Matcher]) -> Result<(), ParseError> {
-    matchers
-        .iter()
-        .try_for_each(|matcher| validate_matcher(matcher, true))
-        .map_err(ParseError::new)
+pub(crate) fn validate_matchers(matchers: &[Matcher], places: &Places) -> Result<(), ParseError> {
+    for (at, matcher) in matchers.iter().enumerate() {
+        validate_matcher(matcher, true).map_err(|message| Fault::of(Part::Matcher(at), message).at(places))?;
+    }
+    Ok(())
+}
+
+/// What is wrong, and with which part.
+struct Fault {
+    message: String,
+    part: Option<Part>,
+}
+
+impl Fault {
+    fn of(part: Part, message: String) -> Self {
+        let part = Some(part);
+        Self { message, part }
+    }
+
+    fn at(self, places: &Places) -> ParseError {
+        let place = self.part.and_then(|part| places.of(part));
+        ParseError::new(self.message).about(place)
+    }
+}
+
+/// Goes through a tree in the order of its text.
+#[derive(Default)]
+struct Walk {
+    seen: Seen,
+}
+
+impl Walk {
+    fn log(&mut self, log: &LogExpr) -> Result<(), Fault> {
+        let selector = Part::Selector(next(&mut self.seen.selectors));
+        let mut selects = false;
+        for matcher in &log.matchers {
+            let part = Part::Matcher(next(&mut self.seen.matchers));
+            selects |= refuses_empty(matcher).map_err(|message| Fault::of(part, message))?;
+        }
+        if !selects {
+            return Err(Fault::of(selector, EMPTY_MATCHERS.to_owned()));
+        }
+        for stage in &log.stages {
+            let part = Part::Stage(next(&mut self.seen.stages));
+            validate_stage(stage).map_err(|message| Fault::of(part, message))?;
+        }
+        Ok(())
+    }
+
+    fn metric(&mut self, metric: &MetricExpr) -> Result<(), Fault> {
+        match metric {
+            MetricExpr::Range(range) => self.range(range),
+            MetricExpr::Vector(vector) => self.vector(vector),
+            MetricExpr::Binary(binary) => {
+                validate_literal_legs(binary).map_err(|message| Fault { message, part: None })?;
+                self.metric(&binary.left)?;
+                self.metric(&binary.right)
+            }
+            MetricExpr::LabelReplace(replace) => self.label_replace(replace),
+            MetricExpr::VectorOf(_) | MetricExpr::Literal(_) => Ok(()),
+        }
+    }
+
+    fn range(&mut self, range: &RangeAggregation) -> Result<(), Fault> {
+        let function = Part::Function(next(&mut self.seen.functions));
+        validate_range(range).map_err(|message| Fault::of(function, message))?;
+        self.log(&range.log)?;
+        for filter in range.unwrap.iter().flat_map(|unwrap| &unwrap.filters) {
+            let part = Part::Stage(next(&mut self.seen.stages));
+            validate_label_filter(filter)
+                .map_err(|message| Fault::of(part, format!("stage '| {filter}' : {message}")))?;
+        }
+        Ok(())
+    }
+
+    fn vector(&mut self, vector: &VectorAggregation) -> Result<(), Fault> {
+        let function = Part::Function(next(&mut self.seen.functions));
+        validate_vector(vector).map_err(|message| Fault::of(function, message))?;
+        self.series(&vector.inner, function)
+    }
+
+    /// Checks an operand that must yield series: a number alone has no stream that it could come from.
+    fn series(&mut self, metric: &MetricExpr, function: Part) -> Result<(), Fault> {
+        if is_number(metric) {
+            return Err(Fault::of(function, EMPTY_MATCHERS.to_owned()));
+        }
+        self.metric(metric)
+    }
+
+    fn label_replace(&mut self, replace: &LabelReplace) -> Result<(), Fault> {
+        let function = Part::Function(next(&mut self.seen.functions));
+        self.series(&replace.inner, function)?;
+        let compiled = compile(&replace.regex, true, false);
+        compiled
+            .map(drop)
+            .map_err(|message| Fault::of(function, format!("invalid regex in label_replace: {message}")))
+    }
+}
+
+/// Counts one more; answers its number.
+fn next(count: &mut usize) -> usize {
+    *count += 1;
+    *count - 1
 }
 
 type Check = Result<(), String>;
@@ -49,23 +154,17 @@ fn validate_matcher(matcher: &Matcher, in_selector: bool) -> Check {
     Ok(())
 }
 
-fn validate_log(log: &LogExpr) -> Check {
-    let mut selects = false;
-    for matcher in &log.matchers {
-        selects |= match matcher.op {
-            MatchOp::Equal => !matcher.value.is_empty(),
-            MatchOp::Regex => !compile(&matcher.value, true, true)?.is_match(b""),
-            MatchOp::NotEqual => false,
-            MatchOp::NotRegex => {
-                compile(&matcher.value, true, true)?;
-                false
-            }
-        };
-    }
-    if !selects {
-        return Err(EMPTY_MATCHERS.to_owned());
-    }
-    log.stages.iter().try_for_each(validate_stage)
+/// Is it a matcher that chooses streams: one that demands a value?
+fn refuses_empty(matcher: &Matcher) -> Result<bool, String> {
+    Ok(match matcher.op {
+        MatchOp::Equal => !matcher.value.is_empty(),
+        MatchOp::Regex => !compile(&matcher.value, true, true)?.is_match(b""),
+        MatchOp::NotEqual => false,
+        MatchOp::NotRegex => {
+            compile(&matcher.value, true, true)?;
+            false
+        }
+    })
 }
 
 fn validate_stage(stage: &Stage) -> Check {
@@ -165,16 +264,6 @@ fn validate_logfmt_key(key: &str) -> Check {
     Err(format!("cannot parse expression [{key}]: not an identifier"))
 }
 
-fn validate_metric(metric: &MetricExpr) -> Check {
-    match metric {
-        MetricExpr::Range(range) => validate_range(range),
-        MetricExpr::Vector(vector) => validate_vector(vector),
-        MetricExpr::Binary(binary) => validate_binary(binary),
-        MetricExpr::LabelReplace(replace) => validate_label_replace(replace),
-        MetricExpr::VectorOf(_) | MetricExpr::Literal(_) => Ok(()),
-    }
-}
-
 fn validate_range(range: &RangeAggregation) -> Check {
     let op = range.op;
     let name = op.name();
@@ -192,10 +281,6 @@ fn validate_range(range: &RangeAggregation) -> Check {
         None if !op.counts_lines() => return Err(format!("invalid aggregation {name} without unwrap")),
         Some(_) if !op.takes_numbers() => return Err(format!("invalid aggregation {name} with unwrap")),
         _ => {}
-    }
-    validate_log(&range.log)?;
-    for filter in range.unwrap.iter().flat_map(|unwrap| &unwrap.filters) {
-        validate_label_filter(filter).map_err(|message| format!("stage '| {filter}' : {message}"))?;
     }
     Ok(())
 }
@@ -219,15 +304,7 @@ fn validate_vector(vector: &VectorAggregation) -> Check {
     if vector.grouping.is_some() && !op.allows_grouping() {
         return Err(format!("grouping not allowed for {name} aggregation"));
     }
-    validate_series(&vector.inner)
-}
-
-/// Checks an operand that must yield series: a number alone has no stream that it could come from.
-fn validate_series(metric: &MetricExpr) -> Check {
-    if is_number(metric) {
-        return Err(EMPTY_MATCHERS.to_owned());
-    }
-    validate_metric(metric)
+    Ok(())
 }
 
 fn is_number(metric: &MetricExpr) -> bool {
@@ -238,7 +315,7 @@ fn is_number(metric: &MetricExpr) -> bool {
     }
 }
 
-fn validate_binary(binary: &Binary) -> Check {
+fn validate_literal_legs(binary: &Binary) -> Check {
     if binary.op.is_set_operation() {
         for (leg, side) in [(&binary.left, "left"), (&binary.right, "right")] {
             if !is_number(leg) {
@@ -254,14 +331,5 @@ fn validate_binary(binary: &Binary) -> Check {
             ));
         }
     }
-    validate_metric(&binary.left)?;
-    validate_metric(&binary.right)
-}
-
-fn validate_label_replace(replace: &LabelReplace) -> Check {
-    validate_series(&replace.inner)?;
-    let compiled = compile(&replace.regex, true, false);
-    compiled
-        .map(drop)
-        .map_err(|message| format!("invalid regex in label_replace: {message}"))
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! What is refused, and with which words (logql.md 13, 14, 15.1, 19).
 
-use timberline_logql::{MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, format, parse, parse_labels, parse_selector};
+use timberline_logql::{
+    MAX_NESTING, MAX_OPERATORS, MAX_QUERY_BYTES, format, parse, parse_labels, parse_selector, stage_error,
+};
 
 const EMPTY_MATCHERS: &str = "queries require at least one regexp or equality matcher that does not have an \
      empty-compatible value. For instance, app=~\".*\" does not meet this requirement, but app=~\".+\" will";
@@ -65,6 +67,100 @@ fn display_names_the_position() {
         parse("rate({a=\"x\"}[5])").unwrap_err().to_string(),
         "parse error at line 0, col 13: not a valid duration string: \"5\""
     );
+}
+
+#[test]
+fn reports_point_at_the_place() {
+    // `§` marks the place in the query; an error without one is reported without lines of the query.
+    let f = |marked: &str, first_line: &str, source: &str| {
+        let query = marked.replace('§', "");
+        let report = parse(&query).unwrap_err().report();
+        let mark = match marked.find('§') {
+            Some(place) => {
+                let before = &marked[..place];
+                let before = before.rsplit('\n').next().unwrap_or(before);
+                let blanks: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                format!("\n{source}\n{blanks}^")
+            }
+            None => String::new(),
+        };
+        assert_eq!(report, format!("{first_line}{mark}"), "{marked}");
+    };
+    let same = |marked: &str, first_line: &str| f(marked, first_line, &marked.replace('§', ""));
+    f("", "parse error : syntax error: unexpected $end", "");
+    same(
+        "{§",
+        "parse error at line 1, col 2: syntax error: unexpected $end, expecting IDENTIFIER or }",
+    );
+    same(
+        r#"rate({a="x"}§)"#,
+        "parse error at line 1, col 13: syntax error: unexpected )",
+    );
+    f(
+        "{a=\"x\"}\n|= \"q\"\n\t| foo §bar\n| json",
+        "parse error at line 3, col 8: syntax error: unexpected IDENTIFIER",
+        "\t| foo bar",
+    );
+    // The peer says line 0 for errors in a range; the place is known all the same.
+    f(
+        "sum(\n  rate({a=\"x\"}§[5x])\n)",
+        "parse error at line 0, col 15: unknown unit \"x\" in duration \"5x\"",
+        "  rate({a=\"x\"}[5x])",
+    );
+    same("{a=§\"x", "parse error at line 1, col 4: literal not terminated");
+    // Errors that are told without a position.
+    same(
+        r#"{b="c", §a=~"("}"#,
+        "parse error : error parsing regexp: missing closing ): `(`",
+    );
+    same(
+        r#"rate({a="b"}[1m]) + rate({b="c"} | json §|~ "*" [1m])"#,
+        "parse error : stage '|~ \"*\"' : error parsing regexp: missing argument to repetition operator: `*`",
+    );
+    same(
+        r#"rate({a="b"} | json | unwrap x | z="1" §| y=~"(" [1m])"#,
+        "parse error : stage '| y=~\"(\"' : error parsing regexp: missing closing ): `(`",
+    );
+    same(
+        r#"sum(rate({a="b"}[1m])) / §topk(rate({a="b"}[1m]))"#,
+        "parse error : parameter required for operation topk",
+    );
+    same(
+        r#"sum(label_replace(rate({a="b"}[1m]), "a", "b", "c", "d")) + avg(§sum_over_time({a="b"}[1m]))"#,
+        "parse error : invalid aggregation sum_over_time without unwrap",
+    );
+    same(
+        r#"vector(1) + §label_replace(vector(1), "a", "b", "c", "(")"#,
+        "parse error : invalid regex in label_replace: error parsing regexp: missing closing ): `(`",
+    );
+    same(
+        r#"rate({a="x"}[1m]) * §{a="x"} |= "y""#,
+        "parse error : unexpected type for right leg of binary operation (*): log query",
+    );
+    same(
+        r#"rate({a="x"}[1m]) + rate(§{b=""}[1m])"#,
+        &format!("parse error : {EMPTY_MATCHERS}"),
+    );
+    f(
+        "1 and 2",
+        "parse error : unexpected literal for left leg of logical/set binary operation (and): 1.000000",
+        "",
+    );
+    let selector = parse_selector("{a=\"b\", c~\"d\"}").unwrap_err().report();
+    assert!(selector.ends_with("\n{a=\"b\", c~\"d\"}\n         ^"), "{selector}");
+}
+
+#[test]
+fn errors_of_the_compiler_point_at_their_stage() {
+    let query = r#"rate({a="b"} | line_format "x" | unwrap y | z="1" [1m]) / rate({a="b"} | line_format "{{"[1m])"#;
+    let message = "stage '| line_format \"{{\"' : invalid line template: unclosed action";
+    let mark = " ".repeat(query.rfind("| line").unwrap());
+    assert_eq!(
+        stage_error(query, message).report(),
+        format!("parse error : {message}\n{query}\n{mark}^")
+    );
+    assert_eq!(stage_error(query, "other").report(), "parse error : other");
+    assert_eq!(stage_error("{", message).report(), format!("parse error : {message}"));
 }
 
 #[test]

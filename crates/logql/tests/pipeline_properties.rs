@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use timberline_logql::ast::{Expr, Stage};
 use timberline_logql::labels::LabelSet;
 use timberline_logql::parse;
-use timberline_logql::pipeline::{Pipeline, Runner, Wants, decode_labels_key};
+use timberline_logql::pipeline::{GroupLabels, Pipeline, Runner, Wants, decode_labels_key};
 
 const STAGES: [&str; 12] = [
     r#"|= "a" or "b" |~ "a.b" !> "a<_>""#,
@@ -148,4 +148,63 @@ proptest! {
             (all, some) => prop_assert_eq!(all, some),
         }
     }
+
+    #[test]
+    fn a_runner_that_has_seen_other_lines_is_as_a_new_one(
+        lines in prop::collection::vec((any_line(), 0..3usize, 0..3usize), 1..12),
+        repeated in 0..12usize,
+        at in 0..STAGES.len(),
+        narrow in any::<bool>(),
+    ) {
+        let wants = if narrow {
+            Wants::Only(vec!["a".to_owned(), "b_c".to_owned(), "app_extracted".to_owned()])
+        } else {
+            Wants::All
+        };
+        let pipeline = Arc::new(Pipeline::compile(&stages_of(STAGES[at]), &wants).expect("compiles"));
+        let mut used = Runner::new(Arc::clone(&pipeline));
+        let again = lines.get(repeated).cloned();
+        for (line, stream, metadata) in lines.into_iter().chain(again.clone()).chain(again) {
+            let stream = &streams()[stream];
+            let metadata = &METADATA[metadata];
+            used.start_stream(stream);
+            let mut fresh = Runner::new(Arc::clone(&pipeline));
+            fresh.start_stream(stream);
+            // Twice, since a runner guesses that a line looks like the one before.
+            for _ in 0..2 {
+                prop_assert_eq!(keys_of(&mut used, &line, metadata), keys_of(&mut fresh, &line, metadata));
+            }
+        }
+    }
+}
+
+const METADATA: [&[(&str, &[u8])]; 3] = [
+    &[],
+    &[("b", b"metadata"), ("app", b"clash")],
+    &[("a", b"1"), ("app_extracted", b"2"), ("app", b"clash")],
+];
+
+fn streams() -> [LabelSet; 3] {
+    [
+        LabelSet::from_pairs([("app", "shop")]),
+        LabelSet::from_pairs([("a", "of the stream"), ("b_c", "x")]),
+        LabelSet::default(),
+    ]
+}
+
+/// The line, the keys of all labels and of groups, and whether there is an error.
+fn keys_of(runner: &mut Runner, line: &[u8], metadata: &[(&str, &[u8])]) -> Option<(Vec<u8>, Vec<Vec<u8>>, bool)> {
+    let entry = runner.process(0, line, metadata, false)?;
+    let mut keys = vec![Vec::new()];
+    entry.labels_key(&mut keys[0]);
+    for group in [
+        GroupLabels::all(),
+        GroupLabels::by(["a", "__error__"]),
+        GroupLabels::without(["a", "app"]),
+    ] {
+        let mut key = Vec::new();
+        entry.group_key(&group, &mut key);
+        keys.push(key);
+    }
+    Some((entry.line.to_vec(), keys, entry.has_error()))
 }

@@ -130,4 +130,6 @@ pub struct QueryStats {
     pub duplicates: u64,
     /// Log lines in the answer.
     pub entries_returned: u64,
+    /// The most bytes that the query held at one time: labels, states, points, lines, pages.
+    pub memory_peak_bytes: u64,
 }

@@ -1,6 +1,7 @@
 //! Why a query has no answer.
 
 use datafusion_common::DataFusionError;
+use timberline_logql::{ParseError, stage_error};
 
 /// Why a query has no answer. The variants are what a server maps to statuses; the texts are for people.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -17,12 +18,28 @@ pub enum QueryError {
     /// A limit was passed; the message names it and its value (400).
     #[error("{0}")]
     Limit(String),
+    /// Nobody waits for the answer any more.
+    #[error("the query was cancelled")]
+    Cancelled,
     /// Objects could not be read (500).
     #[error("{0}")]
     Storage(String),
     /// A fault of the engine itself (500).
     #[error("{0}")]
     Internal(String),
+}
+
+impl QueryError {
+    /// The same error, pointing at the place in the query where that is known only now: stages compile without their text.
+    pub(crate) fn shown_in(self, query: &str) -> Self {
+        match &self {
+            Self::Parse(text) if !text.contains('\n') => match text.strip_prefix("parse error : ") {
+                Some(message) => Self::Parse(stage_error(query, message).report()),
+                None => self,
+            },
+            _ => self,
+        }
+    }
 }
 
 impl From<QueryError> for DataFusionError {
@@ -50,20 +67,14 @@ impl From<timberline_store::Error> for QueryError {
     }
 }
 
-impl From<timberline_logql::ParseError> for QueryError {
-    fn from(error: timberline_logql::ParseError) -> Self {
-        QueryError::Parse(error.to_string())
+impl From<ParseError> for QueryError {
+    fn from(error: ParseError) -> Self {
+        QueryError::Parse(error.report())
     }
 }
 
 impl From<timberline_logql::pipeline::CompileError> for QueryError {
     fn from(error: timberline_logql::pipeline::CompileError) -> Self {
-        use timberline_logql::pipeline::CompileError;
-        match error {
-            CompileError::Invalid(text) => QueryError::Parse(text),
-            CompileError::NotSupported(part) => {
-                QueryError::NotSupported(format!("this version does not evaluate the {part}"))
-            }
-        }
+        ParseError::new(error.to_string()).into()
     }
 }

@@ -1,7 +1,8 @@
 //! The last step of a log query: the newest (or oldest) lines, as many as asked for.
 
 use crate::QueryError;
-use crate::context::{QueryContext, count};
+use crate::context::{QueryContext, ScanCounters, count};
+use crate::memory::table_bytes;
 use crate::node::{column, only_child, operator, properties};
 use crate::request::{Direction, RangeRequest};
 use crate::scan::{EntryColumns, HELD_ONCE, Identity, ScanOutput, TimeBound};
@@ -9,6 +10,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use datafusion_common::Result;
 use datafusion_execution::TaskContext;
+use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{ExecutionPlan, PlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
@@ -20,11 +22,13 @@ use std::sync::Arc;
 /// times are of no more use.
 pub(crate) struct FirstLinesExec {
     input: Arc<dyn ExecutionPlan>,
-    limit: usize,
-    direction: Direction,
-    interval_ns: i64,
+    pub(crate) limit: usize,
+    pub(crate) direction: Direction,
+    pub(crate) interval_ns: i64,
     bound: Option<Arc<TimeBound>>,
+    counters: Arc<ScanCounters>,
     context: Arc<QueryContext>,
+    metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
 }
 
@@ -33,6 +37,7 @@ impl FirstLinesExec {
         input: Arc<dyn ExecutionPlan>,
         request: &RangeRequest,
         bound: Option<Arc<TimeBound>>,
+        counters: Arc<ScanCounters>,
         context: Arc<QueryContext>,
     ) -> Self {
         let properties = properties(ScanOutput::Entries.schema(), 1);
@@ -43,7 +48,9 @@ impl FirstLinesExec {
             direction,
             interval_ns,
             bound,
+            counters,
             context,
+            metrics: ExecutionPlanMetricsSet::new(),
             properties,
         }
     }
@@ -58,26 +65,28 @@ impl FirstLinesExec {
             by_time: BTreeMap::new(),
             count: 0,
             places: HashMap::default(),
-            bytes: 0,
+            text_bytes: 0,
             repeated: 0,
         };
         let (interval_ns, limit) = (self.interval_ns, self.limit);
-        let context = self.context.clone();
+        let (context, counters) = (self.context.clone(), self.counters.clone());
+        let meter = context.meter(&self.metrics, 0, "lines of the answer");
         let batch = async move {
             while let Some(batch) = input.try_next().await? {
+                context.cancelled.check()?;
+                meter.rows_in(batch.num_rows());
+                let _busy = meter.busy();
                 first.add(&batch)?;
-                if interval_ns > 0 && first.bytes > context.limits.max_interval_bytes {
-                    let limit = context.limits.max_interval_bytes;
-                    let text = format!(
-                        "lines of {} bytes exceed max_interval_bytes={limit}: ask for a shorter time range",
-                        first.bytes
-                    );
-                    return Err(QueryError::Limit(text).into());
-                }
+                meter.hold(first.bytes() + batch.get_array_memory_size())?;
             }
-            count(&context.counters.duplicates, first.repeated);
-            let lines = first.into_lines();
-            to_batch(&thin_out(lines, interval_ns, limit))
+            context.cancelled.check()?;
+            count(&counters.duplicates, first.repeated);
+            // The text once more in the batch that goes out.
+            meter.hold(2 * first.bytes())?;
+            let _busy = meter.busy();
+            let lines = thin_out(first.into_lines(), interval_ns, limit);
+            meter.rows_out(lines.len());
+            to_batch(&lines)
         };
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
@@ -106,7 +115,9 @@ operator!(
         direction: this.direction,
         interval_ns: this.interval_ns,
         bound: this.bound.clone(),
+        counters: this.counters.clone(),
         context: this.context.clone(),
+        metrics: ExecutionPlanMetricsSet::new(),
         properties: this.properties.clone(),
     },
     execute: (this, _partition, task) => this.run(task)
@@ -133,7 +144,8 @@ struct FirstLines {
     /// Where each line that may come again from another source stands among those of its time. The copy that arrived first counts, so that the
     /// answer does not depend on which was read first.
     places: HashMap<(i64, Identity), usize, ahash::RandomState>,
-    bytes: usize,
+    /// Bytes of the texts.
+    text_bytes: usize,
     repeated: usize,
 }
 
@@ -172,7 +184,7 @@ impl FirstLines {
                 }
             }
             let text = lines.value(row).to_vec();
-            self.bytes += size_of::<Line>() + text.len();
+            self.text_bytes += text.len();
             self.count += 1;
             group.push(Line {
                 identity,
@@ -191,6 +203,13 @@ impl FirstLines {
         Ok(())
     }
 
+    /// Bytes held at most: lines of one time, mostly few, lie in a vector of their own.
+    fn bytes(&self) -> usize {
+        let groups = self.by_time.len() * 2 * (size_of::<(i128, Vec<Line>)>() + 4 * size_of::<Line>());
+        let places = table_bytes::<((i64, Identity), usize)>(self.places.capacity());
+        self.text_bytes + 2 * self.count * size_of::<Line>() + groups + places
+    }
+
     fn is_full(&self) -> bool {
         self.count >= self.capacity
     }
@@ -207,6 +226,7 @@ impl FirstLines {
             if before >= self.capacity {
                 self.count = before;
                 for line in last.remove() {
+                    self.text_bytes -= line.text.len();
                     self.places.remove(&(line.timestamp_ns, line.identity));
                 }
                 continue;
@@ -214,7 +234,9 @@ impl FirstLines {
             let most = (self.capacity - before).saturating_mul(2).max(TIES_KEPT);
             if group.len() > most && group.iter().all(|line| line.identity == HELD_ONCE) {
                 sort_ties(group, self.direction);
-                group.truncate(self.capacity - before);
+                for line in group.drain(self.capacity - before..) {
+                    self.text_bytes -= line.text.len();
+                }
                 self.count = before + group.len();
             }
             return;
@@ -266,7 +288,15 @@ fn thin_out(lines: Vec<Line>, interval_ns: i64, limit: usize) -> Vec<Line> {
 }
 
 fn to_batch(lines: &[Line]) -> Result<RecordBatch> {
-    let mut text = BinaryBuilder::with_capacity(lines.len(), lines.iter().map(|l| l.text.len()).sum());
+    let bytes = lines.iter().map(|l| l.text.len()).sum();
+    if i32::try_from(bytes).is_err() {
+        let text = format!(
+            "lines of {bytes} bytes are more than an answer holds, {}: ask for fewer lines",
+            i32::MAX
+        );
+        return Err(QueryError::Limit(text).into());
+    }
+    let mut text = BinaryBuilder::with_capacity(lines.len(), bytes);
     for line in lines {
         text.append_value(&line.text);
     }

@@ -16,10 +16,15 @@
 //! The engine does no I/O of its own and keeps no state between queries.
 
 mod answer;
+mod cancel;
 mod context;
+mod detect;
 mod engine;
 mod error;
+mod explain;
 mod first_lines;
+mod memory;
+mod meter;
 mod node;
 mod plan;
 mod pool;
@@ -30,6 +35,8 @@ mod select;
 mod vector;
 
 pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Series, StreamResult};
+pub use detect::DetectRequest;
 pub use engine::QueryEngine;
 pub use error::QueryError;
+pub use explain::{Explanation, Fact, Step};
 pub use request::{Direction, InstantRequest, QueryLimits, RangeRequest};

@@ -41,8 +41,8 @@ pub(crate) fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Ar
     }
 }
 
-/// The methods of `ExecutionPlan` and `DisplayAs` that are the same for all our operators, which have a field `properties` and print
-/// themselves by `Debug`. The parts that differ are the inputs, a copy with other inputs, and the execution of a partition.
+/// The methods of `ExecutionPlan` and `DisplayAs` that are the same for all our operators, which have fields `properties` and `metrics` and
+/// print themselves by `Debug`. The parts that differ are the inputs, a copy with other inputs, and the execution of a partition.
 macro_rules! operator {
     (
         $type:ty,
@@ -73,6 +73,10 @@ macro_rules! operator {
             fn children(&self) -> Vec<&Arc<dyn datafusion_physical_plan::ExecutionPlan>> {
                 let $me = self;
                 $children
+            }
+
+            fn metrics(&self) -> Option<datafusion_physical_plan::metrics::MetricsSet> {
+                Some(self.metrics.clone_inner())
             }
 
             fn apply_expressions(

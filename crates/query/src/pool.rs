@@ -1,6 +1,7 @@
 //! Threads for query work, apart from those that serve sockets (design: waiting and working are apart).
 
 use crate::QueryError;
+use crate::cancel::{Cancelled, Gauge, Working};
 use std::future::Future;
 use tokio::runtime::{Builder, Runtime};
 
@@ -14,6 +15,7 @@ pub(crate) struct Pool {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     pub(crate) threads: usize,
+    working: Gauge,
 }
 
 impl Pool {
@@ -31,13 +33,20 @@ impl Pool {
         Ok(Self {
             runtime: Some(runtime),
             threads,
+            working: Gauge::default(),
         })
     }
 
-    /// Runs work on the pool. When the returned future is dropped, the work is cancelled.
-    pub(crate) async fn run<T: Send + 'static>(
+    /// Queries of which anything still works, cancelled ones included.
+    pub(crate) fn working(&self) -> usize {
+        self.working.count()
+    }
+
+    /// Runs work on the pool. When the returned future is dropped, the work is cancelled: it is dropped where it waits, and learns by
+    /// [`Cancelled`] where it computes.
+    pub(crate) async fn run<T: Send + 'static, F: Future<Output = Result<T, QueryError>> + Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
+        work: impl FnOnce(Cancelled, Working) -> F,
     ) -> Result<T, QueryError> {
         let Some(runtime) = &self.runtime else {
             return Err(QueryError::Internal("query threads have ended".into()));
@@ -48,7 +57,9 @@ impl Pool {
                 self.0.abort();
             }
         }
-        let task = runtime.spawn(work);
+        let cancelled = Cancelled::default();
+        let _cancel = cancelled.on_drop();
+        let task = runtime.spawn(work(cancelled, self.working.enter()));
         let _abort = AbortOnDrop(task.abort_handle());
         match task.await {
             Ok(result) => result,

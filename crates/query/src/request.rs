@@ -51,10 +51,8 @@ pub struct QueryLimits {
     pub max_points: i64,
     /// Most points (series times evaluation times) of an expression or of one of its operands.
     pub max_result_points: usize,
-    /// Most bytes of lines that a query with `interval` may hold, since it has to see all lines in order.
-    pub max_interval_bytes: usize,
-    /// Most samples that a quantile or the rate of a counter may hold at once.
-    pub max_samples: usize,
+    /// Most bytes that a query may hold at one time: labels, states, points, lines, pages.
+    pub max_query_memory_bytes: usize,
     /// Evaluation times of metric range queries are multiples of the step since 1970, as the peer's are (logql.md 17).
     pub align_to_step: bool,
     /// Threads that execute queries; 0: one per core.
@@ -68,8 +66,7 @@ impl Default for QueryLimits {
             max_entries: 50_000,
             max_points: 11_000,
             max_result_points: 10_000_000,
-            max_interval_bytes: 256 << 20,
-            max_samples: 10_000_000,
+            max_query_memory_bytes: 1 << 30,
             align_to_step: true,
             threads: 0,
         }
@@ -132,7 +129,7 @@ impl Steps {
 }
 
 /// `11000` as `11,000`.
-fn with_thousands(n: i64) -> String {
+pub(crate) fn with_thousands(n: impl ToString) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {

@@ -2,7 +2,8 @@
 //! sources may hold the same entry.
 
 use crate::QueryError;
-use crate::context::{QueryContext, count};
+use crate::cancel::Cancelled;
+use crate::context::{ScanCounters, count};
 use std::collections::HashMap;
 use std::sync::Arc;
 use timberline_logql::ast::{MatchOp, Matcher};
@@ -129,13 +130,17 @@ pub(crate) struct Selected {
     pub(crate) sources: Vec<SelectedSource>,
 }
 
+/// Streams that are matched, by regular expressions perhaps, between two looks at whether anybody still waits.
+const STREAMS_PER_LOOK: usize = 512;
+
 /// Chooses streams and sources of a tenant for a selector and a time span.
 pub(crate) async fn select(
     provider: &dyn SourceProvider,
     tenant: &TenantId,
     matchers: &[Matcher],
     span: TimeSpan,
-    context: &QueryContext,
+    counters: &ScanCounters,
+    cancelled: &Cancelled,
 ) -> Result<Selected, QueryError> {
     let selector = Selector::compile(matchers)?;
     let mut numbers: HashMap<LabelSet, u32> = HashMap::new();
@@ -143,7 +148,10 @@ pub(crate) async fn select(
     let mut sources = Vec::new();
     for (arrival, source) in provider.sources(tenant, span).await?.into_iter().enumerate() {
         let mut chosen = Vec::new();
-        for info in source.streams().await?.iter() {
+        for (at, info) in source.streams().await?.iter().enumerate() {
+            if at.is_multiple_of(STREAMS_PER_LOOK) {
+                cancelled.check()?;
+            }
             if !info.span.overlaps(&span) || !selector.matches(&info.labels) {
                 continue;
             }
@@ -155,13 +163,11 @@ pub(crate) async fn select(
             chosen.push((info.id, number));
         }
         if !chosen.is_empty() {
-            count(&context.counters.sources, 1);
-            count(&context.counters.head_sources, usize::from(!source.newest_first()));
-            context.sources.lock().push(source.clone());
+            counters.sources.lock().push(source.clone());
             sources.push(SelectedSource::new(source, arrival, chosen));
         }
     }
-    count(&context.counters.streams, places.len());
+    count(&counters.streams, places.len());
     let streams = places
         .iter()
         .map(|infos| SelectedStream {

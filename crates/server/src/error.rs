@@ -110,6 +110,8 @@ impl From<QueryError> for HttpError {
             QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
                 StatusCode::BAD_REQUEST
             }
+            // Nobody reads it.
+            QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
             QueryError::Storage(_) | QueryError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())

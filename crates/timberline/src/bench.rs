@@ -3,7 +3,7 @@
 use crate::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::process::ExitCode;
-use timberline_bench::{Effort, decode};
+use timberline_bench::{Effort, decode, pipeline};
 
 /// Describes `timberline bench`.
 pub(crate) fn command() -> Command {
@@ -11,23 +11,16 @@ pub(crate) fn command() -> Command {
         .about("Measure workloads of published figures on this machine")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(
-            Command::new("decode")
-                .about("Decoding of data objects, on one core")
-                .arg(
-                    Arg::new("workloads")
-                        .value_name("WORKLOAD")
-                        .num_args(0..)
-                        .value_parser(clap::builder::PossibleValuesParser::new(decode::workloads()))
-                        .help("Only these; all if none is named"),
-                )
-                .arg(
-                    Arg::new("smoke")
-                        .long("smoke")
-                        .action(ArgAction::SetTrue)
-                        .help("One short round of each, to see that it runs"),
-                ),
-        )
+        .subcommand(workloads_of(
+            "decode",
+            "Decoding of data objects, on one core",
+            decode::workloads(),
+        ))
+        .subcommand(workloads_of(
+            "pipeline",
+            "Pipelines of LogQL stages over lines, on one core",
+            pipeline::workloads(),
+        ))
         .after_help(
             "\
 `ours` is the best of many short rounds, `median` the one in the middle. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
@@ -35,13 +28,33 @@ pub(crate) fn command() -> Command {
 
 Examples:
   timberline bench decode
-  timberline bench decode A1 A5",
+  timberline bench decode A1 A5
+  timberline bench pipeline",
+        )
+}
+
+/// Describes a group of workloads.
+fn workloads_of(name: &'static str, about: &'static str, workloads: impl Iterator<Item = &'static str>) -> Command {
+    Command::new(name)
+        .about(about)
+        .arg(
+            Arg::new("workloads")
+                .value_name("WORKLOAD")
+                .num_args(0..)
+                .value_parser(clap::builder::PossibleValuesParser::new(workloads))
+                .help("Only these; all if none is named"),
+        )
+        .arg(
+            Arg::new("smoke")
+                .long("smoke")
+                .action(ArgAction::SetTrue)
+                .help("One short round of each, to see that it runs"),
         )
 }
 
 /// Does `timberline bench`.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some(("decode", arguments)) = arguments.subcommand() else {
+    let Some((group, arguments)) = arguments.subcommand() else {
         return Ok(ExitCode::from(crate::EXIT_USAGE));
     };
     let only: Vec<&str> = arguments
@@ -55,6 +68,10 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     } else {
         Effort::Full
     };
-    print!("{}", decode::run(effort, &only));
+    let report = match group {
+        "pipeline" => pipeline::run(effort, &only, None),
+        _ => decode::run(effort, &only),
+    };
+    print!("{report}");
     Ok(ExitCode::SUCCESS)
 }

@@ -27,6 +27,7 @@ pub(crate) struct Config {
     pub(crate) max_streams_per_tenant: u64,
     pub(crate) max_entries_per_query: u64,
     pub(crate) max_series_per_query: u64,
+    pub(crate) max_query_memory_bytes: u64,
     pub(crate) max_concurrent_queries: u64,
     pub(crate) query_timeout: Duration,
 }
@@ -46,6 +47,7 @@ impl Default for Config {
             max_streams_per_tenant: 200_000,
             max_entries_per_query: 50_000,
             max_series_per_query: 10_000,
+            max_query_memory_bytes: 1 << 30,
             max_concurrent_queries: 16,
             query_timeout: Duration::from_secs(60),
         }
@@ -165,6 +167,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         help: "Most series of a metric query, also before they are summed up or the largest are taken",
         get: |c| c.max_series_per_query.to_string(),
         set: |c, text| set(&mut c.max_series_per_query, positive(parse_number(text))),
+    },
+    Setting {
+        name: "max_query_memory_bytes",
+        flag: "max-query-memory-bytes",
+        value_name: "BYTES",
+        help: "Most memory that one query may hold: labels, states, points, lines",
+        get: |c| exact_bytes(c.max_query_memory_bytes),
+        set: |c, text| set(&mut c.max_query_memory_bytes, positive(parse_bytes(text))),
     },
     Setting {
         name: "max_concurrent_queries",

@@ -72,6 +72,7 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     let limits = QueryLimits {
         max_entries: size(config.max_entries_per_query),
         max_series: size(config.max_series_per_query),
+        max_query_memory_bytes: size(config.max_query_memory_bytes),
         ..QueryLimits::default()
     };
     let query = QueryEngine::new(Arc::new(engine.clone()), limits)?;

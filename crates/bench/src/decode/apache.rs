@@ -31,7 +31,7 @@ struct Visitor {
 
 impl Lines {
     pub(super) fn new(seed: u64) -> Lines {
-        let mut rng = super::rng(seed);
+        let mut rng = crate::rng(seed);
         let words = [
             "news", "images", "static", "articles", "search", "projects", "docs", "blog", "files", "tag",
         ];

@@ -1,6 +1,6 @@
 //! A2: 65,536 integers of one stream, in batches.
 
-use crate::{Effort, Report, Row, measure};
+use crate::{Better, Effort, Report, Row, measure};
 use rand::Rng;
 use std::hint::black_box;
 use timberline_dataobj::encoding::delta::{self, Decoder};
@@ -9,7 +9,7 @@ const VALUES: usize = 65_536;
 const BATCHES: [usize; 3] = [256, 1024, 4096];
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let mut rng = super::rng(2);
+    let mut rng = crate::rng(2);
     let random = (0..VALUES).map(|_| rng.random_range(0..i64::MAX)).collect::<Vec<_>>();
     let alternating = (0..VALUES as i64).map(|i| i % 2 * i64::MAX).collect::<Vec<_>>();
     let workloads = [
@@ -41,6 +41,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
                 ours: rounds.millions_per_second(VALUES),
                 peer: Some(peer),
                 goal: Some(goal),
+                better: Better::More,
+                allocations: None,
             });
         }
     }

@@ -45,11 +45,6 @@ pub fn run(effort: Effort, only: &[&str]) -> Report {
     report
 }
 
-/// The generator of all data: the same in every run.
-fn rng(seed: u64) -> rand::rngs::SmallRng {
-    rand::SeedableRng::seed_from_u64(seed)
-}
-
 /// An object of that section only, and the section's description.
 fn object_of(
     section: timberline_dataobj::SectionWriter,

@@ -1,7 +1,7 @@
 //! A1: one page of 100,000 access log lines, compressed: check, decompress and parse.
 
 use super::apache::Lines;
-use crate::{Effort, Report, Row, Speed, measure};
+use crate::{Better, Effort, Report, Row, Speed, measure};
 use arrow_array::Array;
 use arrow_buffer::Buffer;
 use timberline_dataobj::*;
@@ -49,6 +49,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
             ours: figure,
             peer: is_ours.then_some(PEER),
             goal: is_ours.then_some(GOAL),
+            better: Better::More,
+            allocations: None,
         });
     };
     row("into views", viewed.billions_per_second(values), true);

@@ -1,12 +1,12 @@
 //! A4: byte strings of one stream.
 
-use crate::{Effort, Report, Row, Speed, measure};
+use crate::{Better, Effort, Report, Row, Speed, measure};
 use rand::{Rng, RngCore};
 use std::hint::black_box;
 use timberline_dataobj::encoding::plain::{self, Values};
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let mut rng = super::rng(4);
+    let mut rng = crate::rng(4);
     let constant = vec![100; 19_999];
     let varied: Vec<usize> = (0..3_892).map(|_| rng.random_range(16..=1024)).collect();
     for (name, lengths, peer) in [("100 bytes each", constant, 126.0), ("16 to 1,024 bytes", varied, 54.0)] {
@@ -49,6 +49,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
                 ours: figure,
                 peer,
                 goal,
+                better: Better::More,
+                allocations: None,
             });
         };
         row(

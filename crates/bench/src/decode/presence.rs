@@ -1,6 +1,6 @@
 //! A3: presence of 65,536 rows, in batches of 4,096.
 
-use crate::{Effort, Report, Row, measure};
+use crate::{Better, Effort, Report, Row, measure};
 use rand::Rng;
 use std::hint::black_box;
 use timberline_dataobj::encoding::bitmap::{Decoder, Encoder};
@@ -10,7 +10,7 @@ const BATCH: usize = 4096;
 const BLOCK: usize = 1024;
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let mut rng = super::rng(3);
+    let mut rng = crate::rng(3);
     let mixed: Vec<bool> = (0..ROWS)
         .map(|row| (row / BLOCK).is_multiple_of(2) || rng.random())
         .collect();
@@ -42,6 +42,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
             ours: rounds.billions_per_second(ROWS),
             peer: Some(peer),
             goal: Some(goal),
+            better: Better::More,
+            allocations: None,
         });
     }
 }

@@ -1,6 +1,6 @@
 //! A5: a million log records in three columns, uncompressed, read in batches.
 
-use crate::{Effort, Report, Row, measure};
+use crate::{Better, Effort, Report, Row, measure};
 use bytes::Bytes;
 use rand::{Rng, RngCore};
 use timberline_dataobj::*;
@@ -39,6 +39,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
             ours: rounds.millions_per_second(rows as usize),
             peer: Some(peer),
             goal: Some(GOAL),
+            better: Better::More,
+            allocations: None,
         });
     }
     let message = meta.column(column::MESSAGE, "").expect("a column of ours");
@@ -62,6 +64,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
             ours: rounds.millions_per_second(rows as usize),
             peer: None,
             goal: None,
+            better: Better::More,
+            allocations: None,
         });
     }
 }
@@ -86,7 +90,7 @@ fn write(rows: u64) -> (Vec<u8>, SectionMeta) {
     let stream = add(Physical::Int64, column::STREAM_ID);
     let timestamp = add(Physical::Int64, column::TIMESTAMP);
     let message = add(Physical::Binary, column::MESSAGE);
-    let mut rng = super::rng(5);
+    let mut rng = crate::rng(5);
     let mut line = Vec::new();
     for row in 0..rows {
         line.resize(rng.random_range(512..=1535), 0);

@@ -22,6 +22,7 @@ impl Parser {
 
     /// Operands joined by operators that bind at least as tightly as `precedence`.
     fn binary(&mut self, precedence: u8) -> Result<Expr> {
+        let left_place = self.token().start;
         let mut left = self.operand()?;
         while let Some(op) = self.binary_op()
             && op.precedence() >= precedence
@@ -30,13 +31,14 @@ impl Parser {
             self.bump();
             let return_bool = self.take_keyword(Keyword::Bool);
             let matching = self.take_matching()?;
+            let right_place = self.token().start;
             let right = if op.is_right_associative() {
                 self.nested(|parser| parser.binary(op.precedence()))?
             } else {
                 self.binary(op.precedence() + 1)?
             };
-            let left_metric = self.leg(left, "left", op);
-            let right_metric = self.leg(right, "right", op);
+            let left_metric = self.leg(left, left_place, "left", op);
+            let right_metric = self.leg(right, right_place, "right", op);
             left = Expr::Metric(MetricExpr::Binary(Binary {
                 op,
                 return_bool,
@@ -49,14 +51,13 @@ impl Parser {
     }
 
     /// The operand as a metric. A log query is an error, but syntax errors further on go first.
-    fn leg(&mut self, operand: Expr, side: &str, op: BinaryOp) -> MetricExpr {
+    fn leg(&mut self, operand: Expr, place: usize, side: &str, op: BinaryOp) -> MetricExpr {
         match operand {
             Expr::Metric(metric) => metric,
             Expr::Log(_) => {
                 let op = op.name();
-                self.defer(format!(
-                    "unexpected type for {side} leg of binary operation ({op}): log query"
-                ));
+                let message = format!("unexpected type for {side} leg of binary operation ({op}): log query");
+                self.defer(place, message);
                 MetricExpr::Literal(0.0)
             }
         }
@@ -144,6 +145,7 @@ impl Parser {
 
     /// `op by (..) ([number,] operand)`, or with the grouping at the end; the current token is the function.
     fn vector_aggregation(&mut self, op: VectorOp) -> Result<MetricExpr> {
+        self.places.functions.push(self.token().start);
         self.bump();
         let mut grouping = self.take_grouping()?;
         self.expect_symbol(Symbol::OpenParen, &["("])?;
@@ -210,6 +212,7 @@ impl Parser {
     }
 
     fn label_replace(&mut self) -> Result<MetricExpr> {
+        self.places.functions.push(self.token().start);
         self.bump();
         self.expect_symbol(Symbol::OpenParen, &["("])?;
         let inner = Box::new(self.metric()?);

@@ -9,11 +9,12 @@ mod range;
 mod selector;
 mod stage;
 
-use crate::ast::{Expr, Matcher};
+use crate::ast::{Expr, Matcher, Stage};
 use crate::error::ParseError;
 use crate::labels::LabelSet;
 use crate::lexer::{Keyword, Symbol, Token, TokenKind, tokenize};
-use crate::validate::{validate, validate_matchers};
+use crate::places::{Part, Places, stages_in_order};
+use crate::validate::{validate_at, validate_matchers};
 
 /// Texts of this many bytes and more are refused (logql.md 2.1).
 pub const MAX_QUERY_BYTES: usize = 131_072;
@@ -27,19 +28,46 @@ pub const MAX_OPERATORS: usize = 1_000;
 
 /// Reads a query and checks everything about it that needs no data, except templates.
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
+    match parse_query(text) {
+        Ok((expr, _)) => Ok(expr),
+        Err(error) => Err(error.shown_in(text)),
+    }
+}
+
+/// The error of a query one of whose stages does not compile. `message` is what the compiler says: where it begins with
+/// `stage '| line_format ..' : `, the error points at that stage.
+pub fn stage_error(text: &str, message: &str) -> ParseError {
+    let error = ParseError::new(message);
+    let Ok((expr, places)) = parse_query(text) else {
+        return error;
+    };
+    let stages = stages_in_order(&expr);
+    let is_meant = |stage: &Option<&Stage>| stage.is_some_and(|s| message.starts_with(&format!("stage '{s}' : ")));
+    let place = stages
+        .iter()
+        .position(is_meant)
+        .and_then(|at| places.of(Part::Stage(at)));
+    error.about(place).shown_in(text)
+}
+
+fn parse_query(text: &str) -> Result<(Expr, Places)> {
     let mut parser = Parser::new(text)?;
     let expr = parser.expression()?;
     parser.end()?;
-    if let Some(message) = parser.deferred {
-        return Err(ParseError::new(message));
+    if let Some(error) = parser.deferred {
+        return Err(error);
     }
-    validate(&expr)?;
-    Ok(expr)
+    validate_at(&expr, &parser.places)?;
+    Ok((expr, parser.places))
 }
 
 /// Reads a selector for the endpoints that list labels and series: no stages may follow, and a selector that accepts
 /// everything is fine there (http-api.md 7).
 pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, ParseError> {
+    parse_listing(text).map_err(|error| error.shown_in(text))
+}
+
+fn parse_listing(text: &str) -> Result<Vec<Matcher>> {
     let mut parser = Parser::new(text)?;
     let whole = parser.at;
     let matchers = match parser.peek() {
@@ -48,7 +76,7 @@ pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, ParseError> {
     };
     match matchers {
         Some(matchers) if *parser.peek() == TokenKind::End => {
-            validate_matchers(&matchers)?;
+            validate_matchers(&matchers, &parser.places)?;
             Ok(matchers)
         }
         _ => {
@@ -78,7 +106,9 @@ struct Parser {
     nesting: usize,
     operators: usize,
     /// The first fault that the tree cannot express.
-    deferred: Option<String>,
+    deferred: Option<ParseError>,
+    /// Where the parts of the query stand that may turn out to be wrong when all of it is known.
+    places: Places,
 }
 
 impl Parser {
@@ -103,6 +133,7 @@ impl Parser {
             nesting: 0,
             operators: 0,
             deferred: None,
+            places: Places::default(),
         })
     }
 
@@ -191,32 +222,39 @@ impl Parser {
             TokenKind::Bad {
                 message,
                 in_range: true,
-            } => ParseError::at(0, token.column, message.clone()),
+            } => ParseError::at(0, token.column, message.clone()).about(Some(token.start)),
             TokenKind::Bad {
                 message,
                 in_range: false,
-            } => ParseError::at(token.line, token.column, message.clone()),
+            } => self.error_here(message.clone()),
             kind => {
                 let mut message = format!("syntax error: unexpected {}", kind.describe());
                 if !expecting.is_empty() {
                     message.push_str(", expecting ");
                     message.push_str(&expecting.join(" or "));
                 }
-                ParseError::at(token.line, token.column, message)
+                self.error_here(message)
             }
         }
     }
 
-    /// Remembers a fault that is reported only if the rest of the text is well formed.
-    fn defer(&mut self, message: String) {
-        self.deferred.get_or_insert(message);
+    /// An error at the current token.
+    fn error_here(&self, message: String) -> ParseError {
+        let token = self.token();
+        ParseError::at(token.line, token.column, message).about(Some(token.start))
+    }
+
+    /// Remembers a fault of what begins at this byte. It is reported only if the rest of the text is well formed.
+    fn defer(&mut self, place: usize, message: String) {
+        self.deferred
+            .get_or_insert_with(|| ParseError::new(message).about(Some(place)));
     }
 
     /// Runs `rule` one level deeper.
     fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
             let message = format!("query nests deeper than {MAX_NESTING} levels");
-            return Err(ParseError::at(self.token().line, self.token().column, message));
+            return Err(self.error_here(message));
         }
         self.nesting += 1;
         let result = rule(self);
@@ -228,7 +266,7 @@ impl Parser {
     fn count_operator(&mut self) -> Result<()> {
         if self.operators == MAX_OPERATORS {
             let message = format!("query has more than {MAX_OPERATORS} operators");
-            return Err(ParseError::at(self.token().line, self.token().column, message));
+            return Err(self.error_here(message));
         }
         self.operators += 1;
         Ok(())

@@ -19,6 +19,7 @@ struct Window {
 impl Parser {
     /// `op([number,] entries[range])`; the current token is the function.
     pub(super) fn range_aggregation(&mut self, op: RangeOp) -> Result<MetricExpr> {
+        self.places.functions.push(self.token().start);
         self.bump();
         self.expect_symbol(Symbol::OpenParen, &["("])?;
         let mut parameter = None;
@@ -132,11 +133,14 @@ impl Parser {
             label
         };
         let mut filters = Vec::new();
-        while self.take_symbol(Symbol::Pipe) {
+        while self.is_symbol(Symbol::Pipe) {
+            let place = self.token().start;
+            self.bump();
             if !self.starts_label_filter() {
                 return Err(self.unexpected(&["IDENTIFIER", "("]));
             }
             filters.push(self.label_filter()?);
+            self.places.stages.push(place);
         }
         Ok(Unwrap {
             label,

@@ -9,13 +9,16 @@ const AFTER_NAME: &[&str] = &["=", "=~", "!~", "!="];
 impl Parser {
     pub(super) fn selector(&mut self) -> Result<Vec<Matcher>> {
         let mut matchers = Vec::new();
+        self.places.selectors.push(self.token().start);
         self.expect_symbol(Symbol::OpenBrace, &[])?;
         if self.take_symbol(Symbol::CloseBrace) {
             return Ok(matchers);
         }
         let mut expecting: &[&str] = &["IDENTIFIER", "}"];
         loop {
+            let place = self.token().start;
             let name = self.expect_identifier(expecting)?;
+            self.places.matchers.push(place);
             let Some(op) = self.match_op() else {
                 return Err(self.unexpected(AFTER_NAME));
             };

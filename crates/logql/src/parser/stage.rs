@@ -18,30 +18,37 @@ impl Parser {
 
     /// The stages from here on, up to one that is no stage.
     fn stages(&mut self, stages: &mut Vec<Stage>) -> Result<()> {
-        loop {
-            if let Some(op) = self.line_filter_op() {
-                stages.push(Stage::LineFilter(self.line_filter(op)?));
-            } else if self.take_symbol(Symbol::Pipe) {
-                stages.push(self.stage()?);
-            } else {
-                return Ok(());
-            }
+        while let Some(stage) = self.take_stage()? {
+            stages.push(stage);
         }
+        Ok(())
     }
 
     /// The stages of a range aggregation, at whose end `unwrap` may stand.
     pub(super) fn stages_and_unwrap(&mut self, stages: &mut Vec<Stage>) -> Result<Option<Unwrap>> {
         loop {
-            if let Some(op) = self.line_filter_op() {
-                stages.push(Stage::LineFilter(self.line_filter(op)?));
-            } else if self.is_unwrap() {
+            if self.is_unwrap() {
                 return Ok(Some(self.unwrap()?));
-            } else if self.take_symbol(Symbol::Pipe) {
-                stages.push(self.stage()?);
-            } else {
-                return Ok(None);
             }
+            let Some(stage) = self.take_stage()? else {
+                return Ok(None);
+            };
+            stages.push(stage);
         }
+    }
+
+    /// A stage, if one is next.
+    fn take_stage(&mut self) -> Result<Option<Stage>> {
+        let place = self.token().start;
+        let stage = if let Some(op) = self.line_filter_op() {
+            Stage::LineFilter(self.line_filter(op)?)
+        } else if self.take_symbol(Symbol::Pipe) {
+            self.stage()?
+        } else {
+            return Ok(None);
+        };
+        self.places.stages.push(place);
+        Ok(Some(stage))
     }
 
     fn line_filter_op(&self) -> Option<LineFilterOp> {

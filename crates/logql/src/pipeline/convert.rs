@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 /// Why a value is not what it should be; written into `__error_details__`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConversionError<'a> {
+pub(crate) enum ConversionError<'a> {
     NumberSyntax(&'a [u8]),
     NumberRange(&'a [u8]),
     Duration(&'a [u8]),
@@ -16,7 +16,7 @@ pub(super) enum ConversionError<'a> {
 
 impl ConversionError<'_> {
     /// Appends the message.
-    pub(super) fn write(self, out: &mut Vec<u8>) {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
         let quoted = |out: &mut Vec<u8>, before: &str, text: &[u8], after: &str| {
             out.extend_from_slice(before.as_bytes());
             out.push(b'"');
@@ -45,7 +45,8 @@ impl ConversionError<'_> {
     }
 }
 
-fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
+/// Appends text as it stands in double quotes in messages.
+pub(crate) fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
@@ -59,7 +60,10 @@ fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A float64 as Go's `strconv.ParseFloat` reads it: `NaN`, `inf` and underscores between digits, no hexadecimal integers.
-pub(super) fn parse_number(text: &[u8]) -> Result<f64, ConversionError<'_>> {
+pub(crate) fn parse_number(text: &[u8]) -> Result<f64, ConversionError<'_>> {
+    if let Some(number) = small_whole_number(text) {
+        return Ok(number);
+    }
     let syntax = ConversionError::NumberSyntax(text);
     let mut plain = [0u8; 64];
     let digits = if text.contains(&b'_') {
@@ -79,6 +83,15 @@ pub(super) fn parse_number(text: &[u8]) -> Result<f64, ConversionError<'_>> {
     }
 }
 
+/// A number of up to fifteen digits, as most are: each of them is a float64.
+fn small_whole_number(text: &[u8]) -> Option<f64> {
+    if text.is_empty() || text.len() > 15 {
+        return None;
+    }
+    let digit = |number: u64, byte: &u8| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0'));
+    text.iter().try_fold(0, digit).map(|number| number as f64)
+}
+
 /// Copies `text` without its underscores, each of which must stand between two digits.
 fn without_underscores<'b>(text: &[u8], buffer: &'b mut [u8; 64]) -> Option<&'b [u8]> {
     let mut length = 0;
@@ -96,8 +109,11 @@ fn without_underscores<'b>(text: &[u8], buffer: &'b mut [u8; 64]) -> Option<&'b 
     buffer.get(..length)
 }
 
+/// The largest number that the digits of a fraction make; those beyond it count for nothing.
+const MAX_FRACTION: u128 = 1 << 63;
+
 /// Nanoseconds of a Go duration: a sign and numbers with the units `ns us µs ms s m h`.
-pub(super) fn parse_duration_ns(text: &[u8]) -> Result<i64, ConversionError<'_>> {
+pub(crate) fn parse_duration_ns(text: &[u8]) -> Result<i64, ConversionError<'_>> {
     let invalid = ConversionError::Duration(text);
     let (negative, mut rest) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -143,14 +159,19 @@ pub(super) fn parse_duration_ns(text: &[u8]) -> Result<i64, ConversionError<'_>>
                 .ok_or(invalid)?;
         }
         part_ns = part_ns.checked_mul(unit_ns).ok_or(invalid)?;
-        let mut weight = unit_ns as f64;
-        let mut fraction_ns = 0.0;
-        for digit in fraction {
-            weight /= 10.0;
-            fraction_ns += f64::from(digit - b'0') * weight;
+        if !fraction.is_empty() {
+            let (mut numerator, mut scale) = (0u64, 1.0);
+            for digit in fraction {
+                let longer = u128::from(numerator) * 10 + u128::from(digit - b'0');
+                if longer > MAX_FRACTION {
+                    break;
+                }
+                numerator = longer as u64;
+                scale *= 10.0;
+            }
+            let fraction_ns = numerator as f64 * (unit_ns as f64 / scale);
+            part_ns = part_ns.checked_add(fraction_ns as u64).ok_or(invalid)?;
         }
-        // The tenth of a unit is exact in nanoseconds but for rounding of the binary fraction.
-        part_ns = part_ns.checked_add((fraction_ns + 1e-6) as u64).ok_or(invalid)?;
         total_ns = total_ns.checked_add(part_ns).ok_or(invalid)?;
         rest = after;
     }
@@ -163,7 +184,7 @@ fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Bytes of a size such as `1.5 kb`, `1,024B`, `2MiB` or `512`.
-pub(super) fn parse_size_bytes(text: &[u8]) -> Result<u64, ConversionError<'_>> {
+pub(crate) fn parse_size_bytes(text: &[u8]) -> Result<u64, ConversionError<'_>> {
     let is_number = |b: &u8| b.is_ascii_digit() || *b == b'.' || *b == b',';
     let (digits, unit) = text.split_at(text.iter().position(|b| !is_number(b)).unwrap_or(text.len()));
     let syntax = ConversionError::NumberSyntax(digits);
@@ -226,6 +247,9 @@ mod tests {
         f("5", 5.0);
         f("-1.5e3", -1500.0);
         f(".5", 0.5);
+        f("007", 7.0);
+        f("999999999999999", 999_999_999_999_999.0);
+        f("9007199254740993", 9_007_199_254_740_992.0);
         f("+Inf", f64::INFINITY);
         f("inf", f64::INFINITY);
         f("1_000", 1000.0);
@@ -251,6 +275,14 @@ mod tests {
         f("1µs", 1_000);
         f(".5ms", 500_000);
         f("0.1s", 100_000_000);
+        f("58.126671ms", 58_126_671);
+        f("1.1us", 1_100);
+        f("0.9us", 900);
+        f("0.3ns", 0);
+        f("1.000000001s", 1_000_000_001);
+        f("1.0000000019s", 1_000_000_001);
+        f("0.333333333333333333333333h", 1_200_000_000_000);
+        f("9223372036.854775807s", i64::MAX);
         f("24h", 86_400_000_000_000);
         let f = |text: &str, want: &str| assert_eq!(message(parse_duration_ns(text.as_bytes()).unwrap_err()), want);
         f("1d", "time: unknown unit \"d\" in duration \"1d\"");

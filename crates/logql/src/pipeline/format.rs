@@ -2,10 +2,20 @@
 
 //! The stages `line_format` and `label_format` (logql.md 8).
 
-use super::CompileError;
+use super::Environment;
 use super::entry::{ERROR, ErrorKind, Labels};
-use super::template::Template;
 use crate::ast::{LabelFormat, LabelSource};
+use crate::template::{self, Entry, Scratch as TemplateScratch, Template};
+
+impl template::LabelSource for Labels {
+    fn get(&self, name: &[u8]) -> Option<&[u8]> {
+        Labels::get(self, name)
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&[u8], &[u8])) {
+        self.visit_by_name(visit);
+    }
+}
 
 /// The stage `line_format`.
 #[derive(Clone, Debug)]
@@ -15,9 +25,10 @@ pub(super) struct LineFormatStage {
 
 impl LineFormatStage {
     /// Compiles the template of the stage.
-    pub(super) fn compile(text: &str) -> Result<Self, CompileError> {
+    pub(super) fn compile(text: &str, environment: &Environment) -> Result<Self, String> {
+        let template = Template::compile("line", text, environment);
         Ok(Self {
-            template: Template::compile(text).map_err(|error| error.within("invalid line template"))?,
+            template: template.map_err(|message| format!("invalid line template: {message}"))?,
         })
     }
 
@@ -26,21 +37,43 @@ impl LineFormatStage {
         self.template.fields()
     }
 
+    /// True if the stage reads all labels.
+    pub(super) fn reads_all_labels(&self) -> bool {
+        self.template.reads_all_labels()
+    }
+
     /// True if the stage reads the line.
     pub(super) fn reads_line(&self) -> bool {
         self.template.reads_line()
     }
 
     /// Writes the new line to `out`. False if the line stays.
-    pub(super) fn run(&self, line: &[u8], labels: &mut Labels, out: &mut Vec<u8>) -> bool {
+    pub(super) fn run(
+        &self,
+        line: &[u8],
+        timestamp_ns: i64,
+        labels: &mut Labels,
+        scratch: &mut TemplateScratch,
+        out: &mut Vec<u8>,
+    ) -> bool {
         out.clear();
-        let expanded = self.template.expand(labels, line, out);
-        if let Err(error) = expanded {
-            labels.fail(ErrorKind::TemplateFormat, |details| error.write(details));
+        let entry = Entry {
+            labels,
+            line,
+            timestamp_ns,
+        };
+        if self.template.expand(entry, scratch, out).is_err() {
+            fail(labels, scratch);
             return false;
         }
         true
     }
+}
+
+fn fail(labels: &mut Labels, scratch: &TemplateScratch) {
+    labels.fail(ErrorKind::TemplateFormat, |details| {
+        details.extend_from_slice(scratch.message());
+    });
 }
 
 /// The stage `label_format`.
@@ -71,21 +104,23 @@ pub(super) struct LabelFormatScratch {
 
 impl LabelFormatStage {
     /// Compiles the assignments of the stage.
-    pub(super) fn compile(assignments: &[LabelFormat]) -> Result<Self, CompileError> {
+    pub(super) fn compile(assignments: &[LabelFormat], environment: &Environment) -> Result<Self, String> {
         let mut compiled: Vec<Assignment> = Vec::new();
         for LabelFormat { label, source } in assignments {
             if label == ERROR {
-                return Err(CompileError::Invalid(format!("{ERROR} cannot be formatted")));
+                return Err(format!("{ERROR} cannot be formatted"));
             }
             if compiled.iter().any(|earlier| earlier.label == *label) {
-                let message = format!("multiple label name '{label}' not allowed in a single format operation");
-                return Err(CompileError::Invalid(message));
+                return Err(format!(
+                    "multiple label name '{label}' not allowed in a single format operation"
+                ));
             }
             let source = match source {
                 LabelSource::Label(name) => Source::Label(name.clone()),
                 LabelSource::Template(text) => {
-                    let context = format!("invalid template for label '{label}'");
-                    Source::Template(Template::compile(text).map_err(|error| error.within(&context))?)
+                    let template = Template::compile("label", text, environment);
+                    let invalid = |message| format!("invalid template for label '{label}': {message}");
+                    Source::Template(template.map_err(invalid)?)
                 }
             };
             compiled.push(Assignment {
@@ -101,13 +136,25 @@ impl LabelFormatStage {
         self.templates().flat_map(Template::fields)
     }
 
+    /// True if the stage reads all labels.
+    pub(super) fn reads_all_labels(&self) -> bool {
+        self.templates().any(Template::reads_all_labels)
+    }
+
     /// True if the stage reads the line.
     pub(super) fn reads_line(&self) -> bool {
         self.templates().any(Template::reads_line)
     }
 
     /// Assigns in the order written. All templates see the labels as they were when the first one ran.
-    pub(super) fn run(&self, line: &[u8], labels: &mut Labels, scratch: &mut LabelFormatScratch) {
+    pub(super) fn run(
+        &self,
+        line: &[u8],
+        timestamp_ns: i64,
+        labels: &mut Labels,
+        scratch: &mut LabelFormatScratch,
+        template_scratch: &mut TemplateScratch,
+    ) {
         let mut is_expanded = false;
         let mut outputs = 0;
         let mut start = 0;
@@ -116,7 +163,7 @@ impl LabelFormatStage {
                 Source::Label(from) => labels.rename(label.as_bytes(), from.as_bytes()),
                 Source::Template(_) => {
                     if !is_expanded {
-                        self.expand_all(line, labels, scratch);
+                        self.expand_all(line, timestamp_ns, labels, scratch, template_scratch);
                         is_expanded = true;
                     }
                     if let Some(end) = scratch.ends[outputs] {
@@ -134,18 +181,29 @@ impl LabelFormatStage {
         }
     }
 
-    fn expand_all(&self, line: &[u8], labels: &mut Labels, scratch: &mut LabelFormatScratch) {
+    fn expand_all(
+        &self,
+        line: &[u8],
+        timestamp_ns: i64,
+        labels: &mut Labels,
+        scratch: &mut LabelFormatScratch,
+        template_scratch: &mut TemplateScratch,
+    ) {
         scratch.text.clear();
         scratch.ends.clear();
         for template in self.templates() {
             let start = scratch.text.len();
-            match template.expand(labels, line, &mut scratch.text) {
-                Ok(()) => scratch.ends.push(Some(scratch.text.len())),
-                Err(error) => {
-                    scratch.text.truncate(start);
-                    scratch.ends.push(None);
-                    labels.fail(ErrorKind::TemplateFormat, |details| error.write(details));
-                }
+            let entry = Entry {
+                labels,
+                line,
+                timestamp_ns,
+            };
+            if template.expand(entry, template_scratch, &mut scratch.text).is_ok() {
+                scratch.ends.push(Some(scratch.text.len()));
+            } else {
+                scratch.text.truncate(start);
+                scratch.ends.push(None);
+                fail(labels, template_scratch);
             }
         }
     }
@@ -247,17 +305,8 @@ mod tests {
             "invalid line template: template: line:1: unclosed action",
         );
         f(
-            compile_error(line_format("{{.a | ToUpper}}")),
-            "template action \"ToUpper\"",
+            compile_error(label_format(&[("a", "{{toString .b}}")])),
+            "invalid template for label 'a': template: label:1: function \"toString\" not defined",
         );
-        f(
-            compile_error(line_format("{{if .a}}x{{end}}")),
-            "template action \"if\"",
-        );
-        f(
-            compile_error(line_format("{{__timestamp__}}")),
-            "template action \"__timestamp__\"",
-        );
-        f(compile_error(line_format("{{.}}")), "template action \".\"");
     }
 }

@@ -2,9 +2,12 @@
 
 //! The stages `json` without expressions (logql.md 7.1) and `unpack` (7.7).
 
-use super::entry::{ErrorKind, Labels, Mark, sanitize};
+use super::entry::{ErrorKind, Labels, Mark, OpenLabel};
 use super::json_scan::{Cursor, Malformed, Value, append_string, unescape};
-use super::needs::Needs;
+use super::names::{JSON_KEYS, KeyId};
+use super::needs::Needed;
+use super::sanitize::sanitize;
+use super::taken::TakenLine;
 
 /// Details of nearly every failure: what lines that are not JSON are told.
 pub(super) const NOT_AN_OBJECT: &[u8] = b"Value looks like object, but can't find closing '}' symbol";
@@ -12,35 +15,36 @@ pub(super) const NOT_AN_OBJECT: &[u8] = b"Value looks like object, but can't fin
 /// The stage `json`.
 #[derive(Clone, Debug)]
 pub(super) struct JsonStage {
-    needs: Needs,
+    needed: Needed,
     enough: Option<usize>,
 }
 
 /// Buffers of the JSON stages, reused from line to line.
 #[derive(Default)]
 pub(super) struct JsonScratch {
-    /// Sanitised name of the member in hand, with the names of the objects around it.
-    path: Vec<u8>,
-    /// Length of `path` in each of the objects around.
-    lengths: Vec<usize>,
-    /// A key without its escapes.
-    key: Vec<u8>,
+    /// Keys of the objects around the member in hand.
+    parents: Vec<KeyId>,
 }
 
 impl JsonStage {
-    pub(super) fn new(needs: Needs) -> Self {
+    pub(super) fn new(needed: Needed) -> Self {
         Self {
-            enough: needs.enough(),
-            needs,
+            enough: needed.enough(),
+            needed,
         }
     }
 
     /// Adds the members of the object that the line is.
     pub(super) fn run(&self, line: &[u8], labels: &mut Labels, scratch: &mut JsonScratch) {
-        scratch.path.clear();
-        scratch.lengths.clear();
-        let mut cursor = Cursor::new(line);
-        if !cursor.pass(b'{') || self.members(&mut cursor, labels, scratch).is_err() {
+        scratch.parents.clear();
+        let mut members = Members {
+            cursor: Cursor::new(line),
+            line: TakenLine::new(line, &self.needed),
+            parent: JSON_KEYS,
+            before: JSON_KEYS,
+            is_first: true,
+        };
+        if !members.cursor.pass(b'{') || self.members(&mut members, labels, scratch).is_err() {
             labels.fail(ErrorKind::JsonParser, |details| {
                 details.extend_from_slice(NOT_AN_OBJECT);
             });
@@ -51,16 +55,15 @@ impl JsonStage {
     /// not bounded, the stack is.
     fn members(
         &self,
-        cursor: &mut Cursor<'_>,
+        members: &mut Members<'_>,
         labels: &mut Labels,
         scratch: &mut JsonScratch,
     ) -> Result<(), Malformed> {
         let mut found = 0;
         // Where the object in the outermost one began: if it does not end, none of its members count.
         let mut outermost: Option<(Cursor<'_>, Mark)> = None;
-        let mut first = true;
         loop {
-            match self.member(cursor, labels, scratch, &mut first) {
+            match self.member(members, labels) {
                 Ok(Member::Label) => {
                     found += 1;
                     if self.enough == Some(found) {
@@ -68,20 +71,23 @@ impl JsonStage {
                     }
                 }
                 Ok(Member::Nothing) => {}
-                Ok(Member::Entered) => {
-                    if scratch.lengths.len() == 1 {
-                        outermost = Some((*cursor, labels.mark()));
+                Ok(Member::Entered(key)) => {
+                    scratch.parents.push(members.parent);
+                    members.parent = key;
+                    members.is_first = true;
+                    if scratch.parents.len() == 1 {
+                        outermost = Some((members.cursor, labels.mark()));
                     }
                 }
                 Ok(Member::Left) => {
-                    let Some(length) = scratch.lengths.pop() else {
+                    let Some(parent) = scratch.parents.pop() else {
                         return Ok(());
                     };
-                    scratch.path.truncate(length);
+                    members.parent = parent;
                 }
                 Err(Malformed) => {
                     if let Some((mut start, mark)) = outermost
-                        && !scratch.lengths.is_empty()
+                        && !scratch.parents.is_empty()
                         && start.skip_block(b'{', b'}').is_err()
                     {
                         labels.undo(&mark);
@@ -93,62 +99,96 @@ impl JsonStage {
     }
 
     #[inline]
-    fn member(
-        &self,
-        cursor: &mut Cursor<'_>,
-        labels: &mut Labels,
-        scratch: &mut JsonScratch,
-        first: &mut bool,
-    ) -> Result<Member, Malformed> {
-        let is_first = std::mem::replace(first, false);
+    fn member(&self, members: &mut Members<'_>, labels: &mut Labels) -> Result<Member, Malformed> {
+        let is_first = std::mem::replace(&mut members.is_first, false);
+        let cursor = &mut members.cursor;
         if cursor.pass(b'}') {
             return Ok(Member::Left);
         }
         if !is_first && !cursor.pass(b',') {
             return Err(Malformed);
         }
-        let key = cursor.key()?;
-        let parent = scratch.path.len();
-        let is_named = append_name(key, scratch);
-        let value = cursor.value()?;
-        let member = match value {
-            Value::Object if is_named && self.needs.has_below(&scratch.path) => {
-                scratch.lengths.push(parent);
-                *first = true;
-                return Ok(Member::Entered);
-            }
-            Value::String(raw) if is_named => {
-                self.add(&scratch.path, labels, raw.len(), |out| append_string(raw, out))?
+        let key = members.key(labels)?;
+        let is_named = labels.names.is_named(key);
+        let cursor = &mut members.cursor;
+        match cursor.value()? {
+            Value::Object if is_named && self.has_below(key, labels) => Ok(Member::Entered(key)),
+            Value::String(text) if is_named => {
+                let Some(open) = self.open(key, labels, text.raw.len())? else {
+                    return Ok(Member::Nothing);
+                };
+                if text.is_plain {
+                    labels.close_with_part(&open, &mut members.line, text.raw);
+                } else {
+                    append_string(text, labels.value());
+                    labels.close(&open);
+                }
+                Ok(Member::Label)
             }
             Value::Literal(text) if is_named => {
-                self.add(&scratch.path, labels, text.len(), |out| out.extend_from_slice(text))?
+                let Some(open) = self.open(key, labels, text.len())? else {
+                    return Ok(Member::Nothing);
+                };
+                labels.close_with_part(&open, &mut members.line, text);
+                Ok(Member::Label)
             }
             value => {
                 cursor.skip_rest(value)?;
-                Member::Nothing
+                Ok(Member::Nothing)
             }
-        };
-        scratch.path.truncate(parent);
-        Ok(member)
+        }
+    }
+
+    /// True if a label of a member of the object under this key is needed.
+    fn has_below(&self, key: KeyId, labels: &mut Labels) -> bool {
+        self.needed.are_all()
+            || labels
+                .names
+                .answer(key, self.needed.stage(), |path| self.needed.has_below(path))
     }
 
     #[inline]
-    fn add(
-        &self,
-        name: &[u8],
-        labels: &mut Labels,
-        bytes: usize,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Member, Malformed> {
-        if !labels.has_room_for(name.len() + bytes) {
-            return Err(Malformed);
+    fn open(&self, key: KeyId, labels: &mut Labels, bytes: usize) -> Result<Option<OpenLabel>, Malformed> {
+        if labels.has_room_for(labels.names.name_bytes(key) + bytes) {
+            Ok(labels.open_key(key, &self.needed))
+        } else {
+            Err(Malformed)
         }
-        let Some(open) = labels.open(name, &self.needs) else {
-            return Ok(Member::Nothing);
+    }
+}
+
+/// The place in the line and in its keys.
+struct Members<'a> {
+    cursor: Cursor<'a>,
+    line: TakenLine<'a>,
+    /// Key of the object around.
+    parent: KeyId,
+    /// Key of the last member.
+    before: KeyId,
+    /// True before the first member of an object.
+    is_first: bool,
+}
+
+impl Members<'_> {
+    /// The key of the next member, behind its colon.
+    #[inline]
+    fn key(&mut self, labels: &mut Labels) -> Result<KeyId, Malformed> {
+        let guess = |text: &[u8]| labels.names.guess(self.before, self.parent, text);
+        let key = match self.cursor.pass_string(guess) {
+            Some(key) => key,
+            None => {
+                let raw = self.cursor.string()?.raw;
+                labels.names.key(self.before, self.parent, raw, |raw, part| {
+                    append_part(raw, self.parent == JSON_KEYS, part);
+                })
+            }
         };
-        write(labels.value());
-        labels.close(&open);
-        Ok(Member::Label)
+        self.before = key;
+        if self.cursor.pass(b':') {
+            Ok(key)
+        } else {
+            Err(Malformed)
+        }
     }
 }
 
@@ -157,64 +197,60 @@ enum Member {
     Label,
     /// A value that gives no label.
     Nothing,
-    /// An object begins.
-    Entered,
+    /// An object begins that has this key.
+    Entered(KeyId),
     /// The object ends.
     Left,
 }
 
-/// Appends the name of a member to the path. False if nothing is left of the key.
-#[inline]
-fn append_name(key: &[u8], scratch: &mut JsonScratch) -> bool {
-    let key = plain_key(key, &mut scratch.key);
-    let is_top = scratch.path.is_empty();
-    if !is_top {
-        scratch.path.push(b'_');
-    }
-    let length = scratch.path.len();
-    sanitize(key, is_top, &mut scratch.path);
-    scratch.path.len() > length
-}
-
-/// The key without its escapes. Keys with an escape that cannot be undone stay as written.
-fn plain_key<'a>(key: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
-    if !key.contains(&b'\\') {
-        return key;
-    }
-    buffer.clear();
-    if unescape(key, buffer) { buffer } else { key }
+/// Appends what a key adds to the name of a label. A key with an escape that cannot be undone is taken as written.
+fn append_part(key: &[u8], is_top: bool, part: &mut Vec<u8>) {
+    let mut plain = Vec::new();
+    let has_escapes = key.contains(&b'\\');
+    let key = if has_escapes && unescape(key, &mut plain) {
+        &plain
+    } else {
+        key
+    };
+    sanitize(key, is_top, part);
 }
 
 /// The stage `unpack`.
 #[derive(Clone, Debug)]
 pub(super) struct UnpackStage {
-    needs: Needs,
+    needed: Needed,
     /// False where a failure of the parser must go unnoticed because nobody needs its labels.
     may_fail: bool,
 }
 
 impl UnpackStage {
-    pub(super) fn new(needs: Needs) -> Self {
+    pub(super) fn new(needed: Needed) -> Self {
         Self {
-            may_fail: !needs.is_empty(),
-            needs,
+            may_fail: !needed.is_empty(),
+            needed,
         }
     }
 
     /// Adds the string members and writes the packed line to `out`. False if the line stays as it is.
-    pub(super) fn run(&self, line: &[u8], labels: &mut Labels, scratch: &mut JsonScratch, out: &mut Vec<u8>) -> bool {
+    pub(super) fn run(&self, line: &[u8], labels: &mut Labels, out: &mut Vec<u8>) -> bool {
         let fail = |labels: &mut Labels, details: &[u8]| {
             if self.may_fail {
                 labels.fail(ErrorKind::JsonParser, |out| out.extend_from_slice(details));
             }
         };
-        let mut cursor = Cursor::new(line);
-        if !cursor.pass(b'{') {
+        let mut members = Members {
+            cursor: Cursor::new(line),
+            line: TakenLine::new(line, &self.needed),
+            parent: JSON_KEYS,
+            before: JSON_KEYS,
+            is_first: true,
+        };
+        if !members.cursor.pass(b'{') {
             fail(labels, b"expecting json object(6), but it is not");
             return false;
         }
         let mark = labels.mark();
-        match self.members(&mut cursor, labels, scratch, out) {
+        match self.members(&mut members, labels, out) {
             Ok(true) => true,
             Ok(false) => {
                 labels.undo(&mark);
@@ -229,37 +265,29 @@ impl UnpackStage {
     }
 
     /// Answers whether there was a packed line.
-    fn members(
-        &self,
-        cursor: &mut Cursor<'_>,
-        labels: &mut Labels,
-        scratch: &mut JsonScratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Malformed> {
+    fn members(&self, members: &mut Members<'_>, labels: &mut Labels, out: &mut Vec<u8>) -> Result<bool, Malformed> {
         let mut is_packed = false;
-        let mut is_first = true;
-        while !cursor.pass(b'}') {
-            if !std::mem::replace(&mut is_first, false) && !cursor.pass(b',') {
+        while !members.cursor.pass(b'}') {
+            if !std::mem::replace(&mut members.is_first, false) && !members.cursor.pass(b',') {
                 return Err(Malformed);
             }
-            let key = cursor.key()?;
-            let value = cursor.value()?;
-            match value {
-                Value::String(raw) if key == b"_entry" => {
-                    out.clear();
-                    append_string(raw, out);
-                    is_packed = true;
+            let key = members.key(labels)?;
+            let text = match members.cursor.value()? {
+                Value::String(text) => text,
+                value => {
+                    members.cursor.skip_rest(value)?;
+                    continue;
                 }
-                Value::String(raw) => {
-                    scratch.path.clear();
-                    if append_name(key, scratch)
-                        && let Some(open) = labels.open(&scratch.path, &self.needs)
-                    {
-                        append_string(raw, labels.value());
-                        labels.close(&open);
-                    }
-                }
-                value => cursor.skip_rest(value)?,
+            };
+            if labels.names.raw(key) == b"_entry" {
+                out.clear();
+                append_string(text, out);
+                is_packed = true;
+            } else if labels.names.is_named(key)
+                && let Some(open) = labels.open_key(key, &self.needed)
+            {
+                append_string(text, labels.value());
+                labels.close(&open);
             }
         }
         Ok(is_packed)

@@ -4,8 +4,8 @@
 
 use super::entry::{ErrorKind, Labels};
 use super::json::NOT_AN_OBJECT;
-use super::json_scan::{Cursor, Malformed, Value, append_string, unescape};
-use super::needs::Needs;
+use super::json_scan::{self, Cursor, Malformed, Value, append_string, unescape};
+use super::needs::Needed;
 use crate::ast::Extraction;
 use crate::json_path::{PathStep, parse_json_path};
 
@@ -13,16 +13,16 @@ use crate::json_path::{PathStep, parse_json_path};
 #[derive(Clone, Debug)]
 pub(super) struct JsonPathStage {
     targets: Vec<(String, Vec<PathStep>)>,
-    needs: Needs,
+    needed: Needed,
 }
 
 impl JsonPathStage {
     /// Compiles the expressions of the stage.
-    pub(super) fn compile(extractions: &[Extraction], needs: Needs) -> Result<Self, String> {
+    pub(super) fn compile(extractions: &[Extraction], needed: Needed) -> Result<Self, String> {
         let target = |extraction: &Extraction| Ok((extraction.label.clone(), parse_json_path(&extraction.expression)?));
         Ok(Self {
             targets: extractions.iter().map(target).collect::<Result<_, String>>()?,
-            needs,
+            needed,
         })
     }
 
@@ -37,9 +37,9 @@ impl JsonPathStage {
             if matches!(found, Found::Nothing) && labels.is_base(name.as_bytes()) {
                 continue;
             }
-            if let Some(open) = labels.open(name.as_bytes(), &self.needs) {
+            if let Some(open) = labels.open(name.as_bytes(), &self.needed) {
                 match found {
-                    Found::String(raw) => append_string(raw, labels.value()),
+                    Found::String(text) => append_string(text, labels.value()),
                     Found::Text(text) => labels.value().extend_from_slice(text),
                     Found::Nothing | Found::Damaged => {}
                 }
@@ -55,8 +55,7 @@ impl JsonPathStage {
 }
 
 enum Found<'a> {
-    /// Text between quotes, escapes not undone.
-    String(&'a [u8]),
+    String(json_scan::Text<'a>),
     /// Number, boolean, object or array as written; empty for `null`.
     Text(&'a [u8]),
     /// The path leads nowhere, or the line is damaged before its end.
@@ -80,7 +79,7 @@ fn find<'a>(line: &'a [u8], path: &[PathStep]) -> Found<'a> {
     cursor.peek();
     let start = cursor.position();
     match cursor.value() {
-        Ok(Value::String(raw)) => Found::String(raw),
+        Ok(Value::String(text)) => Found::String(text),
         Ok(Value::Literal(text)) => Found::Text(text),
         Ok(Value::Null) => Found::Text(b""),
         Ok(block) => match cursor.skip_rest(block) {

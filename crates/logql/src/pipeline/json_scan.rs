@@ -2,17 +2,33 @@
 
 //! Reading JSON text piece by piece, tolerant of what comes after the piece.
 
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr3};
+
+use super::block::find_byte;
+
+/// First byte of U+FFFD, and of its neighbours.
+const REPLACEMENT_START: u8 = 0xef;
+
+/// Most strings end within so many bytes; only in longer ones a searcher for long texts pays.
+const NEAR_BYTES: usize = 64;
 
 /// The text is not JSON at this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
+/// A string as it stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text<'a> {
+    /// What is between the quotes, escapes not yet undone.
+    pub(super) raw: &'a [u8],
+    /// True if this is the string's value as well: it has neither escapes nor, maybe, U+FFFD.
+    pub(super) is_plain: bool,
+}
+
 /// A value as it stands in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// Text between the quotes, escapes not yet undone.
-    String(&'a [u8]),
+    String(Text<'a>),
     /// Number, `true` or `false`, as written.
     Literal(&'a [u8]),
     Null,
@@ -62,30 +78,56 @@ impl<'a> Cursor<'a> {
         passed
     }
 
-    /// A string with its quotes; answers what is between them.
+    /// A string with its quotes.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<&'a [u8], Malformed> {
+    pub(super) fn string(&mut self) -> Result<Text<'a>, Malformed> {
         if !self.pass(b'"') {
             return Err(Malformed);
         }
         let start = self.at;
+        let mut is_plain = true;
         loop {
-            let at = self.at + memchr2(b'"', b'\\', &self.text[self.at..]).ok_or(Malformed)?;
-            if self.text[at] == b'"' {
-                self.at = at + 1;
-                return Ok(&self.text[start..at]);
+            let at = find_special(self.text, self.at).ok_or(Malformed)?;
+            match self.text[at] {
+                b'"' => {
+                    self.at = at + 1;
+                    return Ok(Text {
+                        raw: &self.text[start..at],
+                        is_plain,
+                    });
+                }
+                b'\\' => {
+                    self.at = at + 2;
+                    if self.at > self.text.len() {
+                        return Err(Malformed);
+                    }
+                }
+                _ => self.at = at + 1,
             }
-            self.at = at + 2;
-            if self.at > self.text.len() {
-                return Err(Malformed);
-            }
+            is_plain = false;
         }
+    }
+
+    /// Passes a string, quotes included, if it is the one that `guess` makes of the text behind the first quote: the guess and its
+    /// length. What is guessed must have been the whole text between the quotes of a string before.
+    #[inline]
+    pub(super) fn pass_string<T>(&mut self, guess: impl FnOnce(&[u8]) -> Option<(T, usize)>) -> Option<T> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let rest = &self.text[self.at + 1..];
+        let (guess, length) = guess(rest)?;
+        if rest.get(length) != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        Some(guess)
     }
 
     /// The key of a member and its colon.
     #[inline]
     pub(super) fn key(&mut self) -> Result<&'a [u8], Malformed> {
-        let key = self.string()?;
+        let key = self.string()?.raw;
         if self.pass(b':') { Ok(key) } else { Err(Malformed) }
     }
 
@@ -161,17 +203,28 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Appends the text of a string (what stands between its quotes): escapes undone, U+FFFD replaced by a space. A string with
-/// an escape that cannot be undone is empty.
-pub(super) fn append_string(raw: &[u8], out: &mut Vec<u8>) {
+/// Where from `start` on the next quote, backslash, or first byte of a character like U+FFFD stands.
+#[inline]
+fn find_special(text: &[u8], start: usize) -> Option<usize> {
+    let near = text.len().min(start + NEAR_BYTES);
+    let found = find_byte(&text[..near], start, |block| {
+        block.equal(b'"') | block.equal(b'\\') | block.equal(REPLACEMENT_START)
+    });
+    found.or_else(|| Some(near + memchr3(b'"', b'\\', REPLACEMENT_START, &text[near..])?))
+}
+
+/// Appends the value of a string: escapes undone, U+FFFD replaced by a space. A string with an escape that cannot be undone is empty.
+pub(super) fn append_string(text: Text<'_>, out: &mut Vec<u8>) {
     let start = out.len();
-    if memchr(b'\\', raw).is_none() {
-        out.extend_from_slice(raw);
-    } else if !unescape(raw, out) {
+    if text.is_plain {
+        out.extend_from_slice(text.raw);
+        return;
+    }
+    if !unescape(text.raw, out) {
         out.truncate(start);
         return;
     }
-    if memchr(0xef, &out[start..]).is_some() {
+    if memchr(REPLACEMENT_START, &out[start..]).is_some() {
         blank_replacement_characters(out, start);
     }
 }

@@ -5,12 +5,12 @@
 //! A key of all labels is three lists (stream, metadata, parsed), each closed by [`END`]; a key of a group is one list.
 //! A list is `[length of name + 1, name, length of value, value]*`, lengths as 32-bit little-endian numbers, in order of name.
 
-use super::entry::{Category, Labels};
+use super::entry::Labels;
 use crate::ast::Grouping;
 use crate::labels::LabelSet;
 
 /// Stands where the length of a name would stand.
-const END: u32 = 0;
+pub(super) const END: u32 = 0;
 
 /// The labels of an entry by their category (logql.md 10.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -73,26 +73,13 @@ impl From<&Grouping> for GroupLabels {
 
 /// Appends the key of all labels.
 pub(super) fn append_labels_key(labels: &Labels, out: &mut Vec<u8>) {
-    let mut current = Category::Stream;
-    labels.visit_by_category(|category, name, value| {
-        if current != category {
-            let lists = category as u8 - current as u8;
-            (0..lists).for_each(|_| append_number(END, out));
-            current = category;
-        }
-        append_label(name, value, out);
-    });
-    (current as u8..=Category::Parsed as u8).for_each(|_| append_number(END, out));
+    labels.append_by_category(out);
 }
 
 /// Appends the key of the labels that a grouping keeps. An absent label is left out.
 pub(super) fn append_group_key(labels: &Labels, group: &GroupLabels, out: &mut Vec<u8>) {
     if group.without {
-        labels.visit_by_name(|name, value| {
-            if !group.names.iter().any(|n| n.as_bytes() == name) {
-                append_label(name, value, out);
-            }
-        });
+        labels.append_by_name(|name| !group.names.iter().any(|n| n.as_bytes() == name), out);
     } else {
         for name in &group.names {
             if let Some(value) = labels.get(name.as_bytes()) {
@@ -123,14 +110,16 @@ pub fn decode_group_key(key: &[u8]) -> LabelSet {
     Reader(key).list()
 }
 
-fn append_label(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+/// Appends a label as it stands in a list.
+pub(super) fn append_label(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     append_number(length(name) + 1, out);
     out.extend_from_slice(name);
     append_number(length(value), out);
     out.extend_from_slice(value);
 }
 
-fn append_number(number: u32, out: &mut Vec<u8>) {
+/// Appends a length.
+pub(super) fn append_number(number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 

@@ -2,13 +2,12 @@
 
 //! Line filters (logql.md 5).
 
-use aho_corasick::AhoCorasick;
-use memchr::memmem::Finder;
 use regex::bytes::Regex;
-use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 
+use super::buffer_search::Hits;
 use super::ip::is_found_in;
+use super::literals::{Searcher, hir_of, literals_within};
 use super::pattern::PatternTest;
 use crate::ast::{LineFilter, LineFilterOp, LineOperand};
 use crate::ip::IpRange;
@@ -25,15 +24,17 @@ pub struct LineMatcher {
     tests: Vec<Test>,
     /// What matches somewhere in every line that the filter keeps, where that can be told.
     required: Option<Hir>,
+    /// One of these texts is in every line that some test matches.
+    hits: Option<Hits>,
 }
 
 #[derive(Clone, Debug)]
 enum Test {
     /// Every line matches.
     Always,
-    Contains(Box<Finder<'static>>),
+    Contains(Vec<u8>, Searcher),
     /// Several texts, searched at once.
-    ContainsAny(AhoCorasick),
+    ContainsAny(Searcher),
     Regex(Regex),
     Pattern(PatternTest),
     Ip(IpRange),
@@ -52,6 +53,7 @@ impl LineMatcher {
         Ok(Self {
             negated,
             required: required.map(Hir::alternation),
+            hits: hits_of(&tests),
             tests: search_at_once(tests),
         })
     }
@@ -76,14 +78,16 @@ impl LineMatcher {
         match self.tests.as_slice() {
             [Test::Always] if self.negated => keep.clear(),
             [Test::Always] => {}
-            // Where few rows are left, searching them one by one touches fewer bytes.
-            [Test::Contains(finder)] if keep.len() * SPARSE > offsets.len() => {
-                filter_contains(finder, self.negated, bounds, data, keep);
-            }
-            _ => keep.retain(|&row| {
-                let (start, end) = bounds(row);
-                self.matches(&data[start..end])
-            }),
+            _ => match &self.hits {
+                // Where few rows are left, searching them one by one touches fewer bytes.
+                Some(hits) if keep.len() * SPARSE > offsets.len() => {
+                    hits.filter(bounds, data, !self.negated, |line| self.matches(line), keep);
+                }
+                _ => keep.retain(|&row| {
+                    let (start, end) = bounds(row);
+                    self.matches(&data[start..end])
+                }),
+            },
         }
     }
 
@@ -97,21 +101,32 @@ impl Test {
     fn matches(&self, line: &[u8]) -> bool {
         match self {
             Self::Always => true,
-            Self::Contains(finder) => finder.find(line).is_some(),
-            Self::ContainsAny(searcher) => searcher.is_match(line),
+            Self::Contains(_, searcher) | Self::ContainsAny(searcher) => searcher.is_in(line),
             Self::Regex(regex) => regex.is_match(line),
             Self::Pattern(pattern) => pattern.matches(line),
             Self::Ip(range) => is_found_in(range, line),
         }
     }
 
+    /// The text for which the test looks, if that is all it does.
+    fn text(&self) -> Option<&[u8]> {
+        match self {
+            Self::Contains(text, _) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Texts of which every line holds one for which the test holds, where that is worth knowing.
+    fn literals(&self) -> Option<Vec<Vec<u8>>> {
+        literals_within(&self.required()?)
+    }
+
     /// An expression that matches somewhere in every line for which the test holds.
     fn required(&self) -> Option<Hir> {
         match self {
             Self::Always => Some(Hir::empty()),
-            Self::Contains(finder) => Some(Hir::literal(finder.needle())),
-            // The text of the compiled expression is in the syntax of the machine, which these bytes need not be UTF-8 for.
-            Self::Regex(regex) => ParserBuilder::new().utf8(false).build().parse(regex.as_str()).ok(),
+            Self::Contains(text, _) => Some(Hir::literal(text.as_slice())),
+            Self::Regex(regex) => hir_of(regex),
             Self::Pattern(pattern) => Some(pattern.required()),
             Self::ContainsAny(_) | Self::Ip(_) => None,
         }
@@ -139,22 +154,30 @@ fn compile_test(op: LineFilterOp, operand: &LineOperand) -> Result<Test, String>
 
 /// Joins tests for several texts into one.
 fn search_at_once(tests: Vec<Test>) -> Vec<Test> {
-    let needle = |test: &Test| match test {
-        Test::Contains(finder) => Some(finder.needle().to_vec()),
-        _ => None,
-    };
-    let needles: Option<Vec<Vec<u8>>> = tests.iter().map(needle).collect();
-    match needles.map(AhoCorasick::new) {
-        Some(Ok(searcher)) if tests.len() > 1 => vec![Test::ContainsAny(searcher)],
-        _ => tests,
+    let texts: Option<Vec<&[u8]>> = tests.iter().map(Test::text).collect();
+    match texts
+        .filter(|texts| texts.len() > 1)
+        .and_then(|texts| Searcher::new(&texts))
+    {
+        Some(searcher) => vec![Test::ContainsAny(searcher)],
+        None => tests,
     }
 }
 
-fn contains(needle: &[u8]) -> Test {
-    if needle.is_empty() {
-        Test::Always
-    } else {
-        Test::Contains(Box::new(Finder::new(needle).into_owned()))
+/// How to find rows that some test may match, where that is faster than the tests.
+fn hits_of(tests: &[Test]) -> Option<Hits> {
+    let texts: Option<Vec<&[u8]>> = tests.iter().map(Test::text).collect();
+    if let Some(texts) = texts {
+        return Some(Hits::of_texts(Searcher::new(&texts)?));
+    }
+    let literals: Option<Vec<Vec<Vec<u8>>>> = tests.iter().map(Test::literals).collect();
+    Some(Hits::of_literals(Searcher::new(&literals?.concat())?))
+}
+
+fn contains(text: &[u8]) -> Test {
+    match Searcher::new(&[text]) {
+        Some(searcher) if !text.is_empty() => Test::Contains(text.to_vec(), searcher),
+        _ => Test::Always,
     }
 }
 
@@ -183,53 +206,6 @@ fn literal_of(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(literal)
-}
-
-/// Searches the buffer as a whole: most of it is passed over without looking at where rows begin and end.
-fn filter_contains(
-    finder: &Finder<'_>,
-    negated: bool,
-    bounds: impl Fn(u32) -> (usize, usize),
-    data: &[u8],
-    keep: &mut Vec<u32>,
-) {
-    let Some(&last) = keep.last() else {
-        return;
-    };
-    let limit = bounds(last).1;
-    let mut kept = 0;
-    let mut at = 0;
-    let mut from = 0;
-    while at < keep.len() {
-        from = from.max(bounds(keep[at]).0);
-        let found = finder.find(&data[from..limit]).map(|offset| from + offset);
-        // The rows that end before the hit do not hold the needle.
-        let hit = found.unwrap_or(limit);
-        while at < keep.len() && (found.is_none() || bounds(keep[at]).1 <= hit) {
-            if negated {
-                keep[kept] = keep[at];
-                kept += 1;
-            }
-            at += 1;
-        }
-        let Some(&row) = keep.get(at) else {
-            break;
-        };
-        let (start, end) = bounds(row);
-        if hit < start {
-            // The hit lies in a row that was dropped before.
-            continue;
-        }
-        // A hit that reaches into the next row is none, nor is any later one in this row.
-        let holds = hit + finder.needle().len() <= end;
-        if holds != negated {
-            keep[kept] = row;
-            kept += 1;
-        }
-        at += 1;
-        from = end;
-    }
-    keep.truncate(kept);
 }
 
 #[cfg(test)]
@@ -310,17 +286,36 @@ mod tests {
         f("|>", "<_><_>", "found consecutive capture '<_><_>'");
     }
 
+    const EXPRESSIONS: [&str; 9] = [
+        "aba|bb",
+        "a+bab",
+        "(?i)ABA",
+        "^aab|bba$",
+        "[ab]{2}aaa",
+        "(aab|abb)+",
+        "bbb|aba|aa",
+        "aaaa|bbb|ab.ba",
+        "b*",
+    ];
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
         #[test]
         fn the_buffer_search_agrees_with_the_line_search(
-            lines in prop::collection::vec("[ab]{0,6}", 0..20),
+            lines in prop::collection::vec("[ab]{0,9}", 0..20),
             share in 0..3u32,
             kept in prop::collection::vec(0..3u32, 20),
-            needles in prop::collection::vec("[ab]{0,3}", 1..3),
-            op in prop::sample::select(vec!["|=", "!=", "|~", "!~"]),
+            needles in prop::collection::vec("[ab]{0,4}", 1..4),
+            expressions in prop::collection::vec(prop::sample::select(EXPRESSIONS.to_vec()), 1..3),
+            op in prop::sample::select(vec!["|=", "!=", "|~", "!~", "|> ", "!> "]),
         ) {
-            let needles: Vec<&str> = needles.iter().map(String::as_str).collect();
-            let filter = matcher(op, &needles);
+            let needles: Vec<&str> = match op.trim_end() {
+                "|~" | "!~" if kept[0] > 0 => expressions,
+                "|>" | "!>" => vec!["<_>aba<_>", "bab"],
+                _ => needles.iter().map(String::as_str).collect(),
+            };
+            let filter = matcher(op.trim_end(), &needles);
             let data: String = lines.concat();
             let mut offsets = vec![0i32];
             for line in &lines {

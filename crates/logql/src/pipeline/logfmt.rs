@@ -6,9 +6,13 @@ use std::io::Write as _;
 
 use memchr::memchr2;
 
-use super::entry::{ErrorKind, Labels, sanitize};
+use super::block::{Block, find_byte};
+use super::entry::{ErrorKind, Labels};
 use super::json_scan::unescape;
-use super::needs::Needs;
+use super::names::{KeyId, LOGFMT_KEYS, Names};
+use super::needs::Needed;
+use super::sanitize::sanitize;
+use super::taken::TakenLine;
 use crate::ast::Extraction;
 
 /// The stage `logfmt`.
@@ -17,7 +21,7 @@ pub(super) struct LogfmtStage {
     strict: bool,
     keep_empty: bool,
     targets: Vec<Target>,
-    needs: Needs,
+    needed: Needed,
     enough: Option<usize>,
 }
 
@@ -30,8 +34,6 @@ struct Target {
 /// Buffers of the stage, reused from line to line.
 #[derive(Default)]
 pub(super) struct LogfmtScratch {
-    name: Vec<u8>,
-    value: Vec<u8>,
     /// Per target the value found last, as a part of `found_text`.
     found: Vec<Option<(usize, usize)>>,
     found_text: Vec<u8>,
@@ -43,7 +45,7 @@ impl LogfmtStage {
         strict: bool,
         keep_empty: bool,
         extractions: &[Extraction],
-        needs: Needs,
+        needed: Needed,
     ) -> Result<Self, String> {
         let mut targets = Vec::new();
         for extraction in extractions {
@@ -57,12 +59,12 @@ impl LogfmtStage {
                 key: key.to_owned(),
             });
         }
-        let enough = if strict { None } else { needs.enough() };
+        let enough = if strict { None } else { needed.enough() };
         Ok(Self {
             strict,
             keep_empty,
             targets,
-            needs,
+            needed,
             enough,
         })
     }
@@ -70,7 +72,7 @@ impl LogfmtStage {
     /// Adds the pairs of the line.
     pub(super) fn run(&self, line: &[u8], labels: &mut Labels, scratch: &mut LogfmtScratch) {
         let failure = if self.targets.is_empty() {
-            self.all_pairs(line, labels, scratch)
+            self.all_pairs(line, labels)
         } else {
             self.wanted_pairs(line, labels, scratch)
         };
@@ -82,31 +84,41 @@ impl LogfmtStage {
         }
     }
 
-    fn all_pairs(&self, line: &[u8], labels: &mut Labels, scratch: &mut LogfmtScratch) -> Result<(), Failure> {
+    fn all_pairs(&self, line: &[u8], labels: &mut Labels) -> Result<(), Failure> {
         let mut found = 0;
-        let mut pairs = Pairs { line, at: 0 };
-        while let Some(pair) = self.next(&mut pairs)? {
+        let mut taken = TakenLine::new(line, &self.needed);
+        let mut pairs = Pairs::new(line);
+        while let Some(pair) = self.next(&mut pairs, &mut labels.names)? {
             if pair.value.is_empty() && !self.keep_empty {
                 continue;
             }
-            scratch.name.clear();
-            sanitize(pair.key, true, &mut scratch.name);
-            if scratch.name.is_empty() {
+            if !labels.names.is_named(pair.key) || !labels.has_room_for(labels.names.name_bytes(pair.key)) {
                 continue;
             }
+            let open = labels.open_key(pair.key, &self.needed);
             if pair.has_escapes {
-                scratch.value.clear();
-                if !unescape(pair.value, &mut scratch.value) {
+                let start = labels.value().len();
+                if !unescape(pair.value, labels.value()) {
+                    labels.value().truncate(start);
                     self.refuse(pair.end, "invalid quoted value")?;
                     continue;
                 }
-            }
-            let value = if pair.has_escapes { &scratch.value } else { pair.value };
-            if labels.add(&scratch.name, value, &self.needs) {
-                found += 1;
-                if self.enough == Some(found) {
-                    return Ok(());
+                match open {
+                    Some(open) => labels.close(&open),
+                    None => {
+                        labels.value().truncate(start);
+                        continue;
+                    }
                 }
+            } else {
+                let Some(open) = open else {
+                    continue;
+                };
+                labels.close_with_part(&open, &mut taken, pair.value);
+            }
+            found += 1;
+            if self.enough == Some(found) {
+                return Ok(());
             }
         }
         Ok(())
@@ -117,24 +129,23 @@ impl LogfmtStage {
         scratch.found.clear();
         scratch.found.resize(self.targets.len(), None);
         scratch.found_text.clear();
-        let outcome = self.find_targets(line, scratch);
+        let outcome = self.find_targets(line, &mut labels.names, scratch);
         for (target, found) in self.targets.iter().zip(&scratch.found) {
             let name = target.label.as_bytes();
             if let Some((start, end)) = *found {
-                labels.add(name, &scratch.found_text[start..end], &self.needs);
+                labels.add(name, &scratch.found_text[start..end], &self.needed);
             } else if !labels.is_base(name) {
-                labels.add(name, b"", &self.needs);
+                labels.add(name, b"", &self.needed);
             }
         }
         outcome
     }
 
-    fn find_targets(&self, line: &[u8], scratch: &mut LogfmtScratch) -> Result<(), Failure> {
-        let mut pairs = Pairs { line, at: 0 };
-        while let Some(pair) = self.next(&mut pairs)? {
-            scratch.name.clear();
-            sanitize(pair.key, true, &mut scratch.name);
-            if !self.targets.iter().any(|target| target.key.as_bytes() == scratch.name) {
+    fn find_targets(&self, line: &[u8], names: &mut Names, scratch: &mut LogfmtScratch) -> Result<(), Failure> {
+        let mut pairs = Pairs::new(line);
+        while let Some(pair) = self.next(&mut pairs, names)? {
+            let is_target = |name: &[u8]| self.targets.iter().any(|target| target.key.as_bytes() == name);
+            if !names.answer(pair.key, self.needed.stage(), is_target) {
                 continue;
             }
             let start = scratch.found_text.len();
@@ -146,7 +157,7 @@ impl LogfmtStage {
                 continue;
             }
             for (target, found) in self.targets.iter().zip(&mut scratch.found) {
-                if target.key.as_bytes() == scratch.name {
+                if target.key.as_bytes() == names.part(pair.key) {
                     *found = Some((start, scratch.found_text.len()));
                 }
             }
@@ -155,9 +166,10 @@ impl LogfmtStage {
     }
 
     /// The next valid pair. Invalid ones are passed over, or are the end in strict mode.
-    fn next<'a>(&self, pairs: &mut Pairs<'a>) -> Result<Option<Pair<'a>>, Failure> {
+    #[inline]
+    fn next<'a>(&self, pairs: &mut Pairs<'a>, names: &mut Names) -> Result<Option<Pair<'a>>, Failure> {
         loop {
-            match pairs.next() {
+            match pairs.next(names) {
                 Ok(pair) => return Ok(pair),
                 Err(failure) if self.strict => return Err(failure),
                 Err(_) => pairs.pass_word(),
@@ -181,9 +193,8 @@ struct Failure {
     reason: &'static str,
 }
 
-#[derive(Debug, PartialEq, Eq)]
 struct Pair<'a> {
-    key: &'a [u8],
+    key: KeyId,
     /// Without quotes.
     value: &'a [u8],
     has_escapes: bool,
@@ -194,21 +205,68 @@ struct Pair<'a> {
 struct Pairs<'a> {
     line: &'a [u8],
     at: usize,
+    /// The last key.
+    before: KeyId,
 }
 
 impl<'a> Pairs<'a> {
-    fn next(&mut self) -> Result<Option<Pair<'a>>, Failure> {
+    fn new(line: &'a [u8]) -> Self {
+        Self {
+            line,
+            at: 0,
+            before: LOGFMT_KEYS,
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, names: &mut Names) -> Result<Option<Pair<'a>>, Failure> {
         let line = self.line;
         while line.get(self.at).is_some_and(|b| *b <= b' ') {
             self.at += 1;
         }
-        let start = self.at;
-        while line.get(self.at).is_some_and(|b| *b > b' ' && *b != b'=' && *b != b'"') {
-            self.at += 1;
+        if !self.pass_guess(names) && !self.scan_key(names)? {
+            return Ok(None);
         }
+        let key = self.before;
+        if line.get(self.at) != Some(&b'=') {
+            return Ok(Some(self.pair(key, &line[self.at..self.at], false)));
+        }
+        self.at += 1;
+        if line.get(self.at) == Some(&b'"') {
+            return self.quoted(key).map(Some);
+        }
+        let start = self.at;
+        self.at = end_of_word(line, start);
+        match line.get(self.at) {
+            Some(b'=') => Err(self.unexpected("unexpected '='")),
+            Some(b'"') => Err(self.unexpected("unexpected '\"'")),
+            _ => Ok(Some(self.pair(key, &line[start..self.at], false))),
+        }
+    }
+
+    /// Passes the key that is guessed, if it and an equals sign stand there.
+    #[inline]
+    fn pass_guess(&mut self, names: &Names) -> bool {
+        let rest = &self.line[self.at..];
+        let Some((key, length)) = names.guess(self.before, LOGFMT_KEYS, rest) else {
+            return false;
+        };
+        let is_it = rest.get(length) == Some(&b'=');
+        if is_it {
+            self.before = key;
+            self.at += length;
+        }
+        is_it
+    }
+
+    /// Reads a key up to what ends it. False at the end of the line.
+    fn scan_key(&mut self, names: &mut Names) -> Result<bool, Failure> {
+        let line = self.line;
+        let start = self.at;
+        self.at = end_of_word(line, start);
         let key = &line[start..self.at];
         match line.get(self.at) {
-            None if key.is_empty() => return Ok(None),
+            None if key.is_empty() => return Ok(false),
             Some(b'=') if key.is_empty() => return Err(self.unexpected("unexpected '='")),
             Some(b'"') => return Err(self.unexpected("unexpected '\"'")),
             _ => {}
@@ -216,36 +274,20 @@ impl<'a> Pairs<'a> {
         if !key.is_ascii() && std::str::from_utf8(key).map_or(true, |key| key.contains('\u{fffd}')) {
             return Err(self.unexpected("invalid key"));
         }
-        if line.get(self.at) != Some(&b'=') {
-            return Ok(Some(Pair {
-                key,
-                value: b"",
-                has_escapes: false,
-                end: self.at,
-            }));
-        }
-        self.at += 1;
-        if line.get(self.at) == Some(&b'"') {
-            return self.quoted(key).map(Some);
-        }
-        let start = self.at;
-        while let Some(&byte) = line.get(self.at) {
-            match byte {
-                0..=b' ' => break,
-                b'=' => return Err(self.unexpected("unexpected '='")),
-                b'"' => return Err(self.unexpected("unexpected '\"'")),
-                _ => self.at += 1,
-            }
-        }
-        Ok(Some(Pair {
-            key,
-            value: &line[start..self.at],
-            has_escapes: false,
-            end: self.at,
-        }))
+        self.before = names.key(self.before, LOGFMT_KEYS, key, |raw, part| sanitize(raw, true, part));
+        Ok(true)
     }
 
-    fn quoted(&mut self, key: &'a [u8]) -> Result<Pair<'a>, Failure> {
+    fn pair(&self, key: KeyId, value: &'a [u8], has_escapes: bool) -> Pair<'a> {
+        Pair {
+            key,
+            value,
+            has_escapes,
+            end: self.at,
+        }
+    }
+
+    fn quoted(&mut self, key: KeyId) -> Result<Pair<'a>, Failure> {
         let start = self.at + 1;
         let mut at = start;
         let mut has_escapes = false;
@@ -263,12 +305,7 @@ impl<'a> Pairs<'a> {
             at += 2;
         }
         self.at = at + 1;
-        Ok(Pair {
-            key,
-            value: &self.line[start..at],
-            has_escapes,
-            end: self.at,
-        })
+        Ok(self.pair(key, &self.line[start..at], has_escapes))
     }
 
     fn unexpected(&self, reason: &'static str) -> Failure {
@@ -283,6 +320,13 @@ impl<'a> Pairs<'a> {
             self.at += 1;
         }
     }
+}
+
+/// Where from `start` on a space, an equals sign or a quote stands, or the line ends.
+#[inline]
+fn end_of_word(line: &[u8], start: usize) -> usize {
+    let is_end = |block: Block| block.up_to(b' ') | block.equal(b'=') | block.equal(b'"');
+    find_byte(line, start, is_end).unwrap_or(line.len())
 }
 
 #[cfg(test)]

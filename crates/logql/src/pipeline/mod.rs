@@ -24,29 +24,40 @@
 //! assert!(runner.process(1, br#"{"level":"info"}"#, &[], false).is_none());
 //! ```
 
-mod convert;
+mod block;
+mod buffer_search;
+pub(crate) mod convert;
 mod decolorize;
 mod entry;
+mod environment;
 mod format;
 mod ip;
 mod json;
+mod json_keys;
 mod json_path;
 mod json_scan;
 mod key;
 mod label_filter;
 mod line_filter;
+mod literals;
 mod logfmt;
+mod names;
 mod needs;
+mod order;
 mod pattern;
 mod regexp;
 mod required;
 mod runner;
+mod sanitize;
 mod select;
-mod template;
+mod span;
+mod taken;
 #[cfg(test)]
 mod testing;
 mod unwrap;
 
+pub use environment::Environment;
+pub use json_keys::visit_json_keys;
 pub use key::{EntryLabels, GroupLabels, decode_group_key, decode_labels_key};
 pub use line_filter::LineMatcher;
 pub use required::{Required, RequiredLabel};
@@ -58,7 +69,7 @@ use self::json::{JsonStage, UnpackStage};
 use self::json_path::JsonPathStage;
 use self::label_filter::LabelTest;
 use self::logfmt::LogfmtStage;
-use self::needs::Needs;
+use self::needs::{Needed, Needs};
 use self::pattern::PatternStage;
 use self::regexp::RegexpStage;
 use self::select::{DropStage, KeepStage};
@@ -80,25 +91,6 @@ pub enum CompileError {
     /// The user's mistake; the message belongs behind `parse error : `.
     #[error("{0}")]
     Invalid(String),
-    /// A stage or feature that is not evaluated yet; the message names it.
-    #[error("{0} is not supported")]
-    NotSupported(String),
-}
-
-impl CompileError {
-    fn of_stage(self, stage: &Stage) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("stage '{stage}' : {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(format!("{feature} of stage '{stage}'")),
-        }
-    }
-
-    fn within(self, context: &str) -> Self {
-        match self {
-            Self::Invalid(message) => Self::Invalid(format!("{context}: {message}")),
-            Self::NotSupported(feature) => Self::NotSupported(feature),
-        }
-    }
 }
 
 /// Compiled stages.
@@ -128,13 +120,18 @@ enum Step {
 }
 
 impl Pipeline {
-    /// Compiles stages for a reader who sees the labels in `wants`.
+    /// Compiles stages for a reader who sees the labels in `wants`, in the default [`Environment`].
     pub fn compile(stages: &[Stage], wants: &Wants) -> Result<Self, CompileError> {
+        Self::compile_in(stages, wants, &Environment::default())
+    }
+
+    /// Compiles stages for a reader who sees the labels in `wants`. Templates take time and zone from the environment.
+    pub fn compile_in(stages: &[Stage], wants: &Wants, environment: &Environment) -> Result<Self, CompileError> {
         // Backwards, because what a stage must bring forth is what the later ones need.
         let mut needs = Needs::of_wants(wants);
         let mut steps = Vec::with_capacity(stages.len());
         for stage in stages.iter().rev() {
-            let step = compile_stage(stage, &needs)?;
+            let step = compile_stage(stage, needs.of_stage(steps.len()), environment)?;
             needs = needs.before(stage, step.as_ref());
             steps.extend(step);
         }
@@ -199,38 +196,37 @@ impl Step {
     }
 }
 
-/// Compiles a stage after which `needs` must be there. `None`: the stage has nothing to do.
-fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileError> {
+/// Compiles a stage after which `needed` must be there. `None`: the stage has nothing to do.
+fn compile_stage(stage: &Stage, needed: Needed, environment: &Environment) -> Result<Option<Step>, CompileError> {
+    let nobody_needs_labels = needed.is_empty();
     let invalid_stage = |message: String| CompileError::Invalid(format!("stage '{stage}' : {message}"));
     let step = match stage {
         Stage::LineFilter(filter) => Step::LineFilter(LineMatcher::compile(filter).map_err(invalid_stage)?),
         Stage::LabelFilter(filter) => Step::LabelFilter(LabelTest::compile(filter).map_err(invalid_stage)?),
-        Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needs.clone())),
-        Stage::Json(extractions) => {
-            Step::JsonPath(JsonPathStage::compile(extractions, needs.clone()).map_err(invalid_stage)?)
-        }
+        Stage::Json(extractions) if extractions.is_empty() => Step::Json(JsonStage::new(needed)),
+        Stage::Json(extractions) => Step::JsonPath(JsonPathStage::compile(extractions, needed).map_err(invalid_stage)?),
         Stage::Logfmt {
             strict,
             keep_empty,
             extractions,
         } => {
-            let stage = LogfmtStage::compile(*strict, *keep_empty, extractions, needs.clone());
+            let stage = LogfmtStage::compile(*strict, *keep_empty, extractions, needed);
             Step::Logfmt(stage.map_err(invalid_stage)?)
         }
         Stage::Regexp(text) => {
             let invalid = |message| CompileError::Invalid(format!("invalid regexp parser: {message}"));
-            Step::Regexp(RegexpStage::compile(text, needs.clone()).map_err(invalid)?)
+            Step::Regexp(RegexpStage::compile(text, needed).map_err(invalid)?)
         }
         Stage::Pattern(text) => {
             let invalid = |message| CompileError::Invalid(format!("invalid pattern parser: {message}"));
-            Step::Pattern(PatternStage::compile(text, needs.clone()).map_err(invalid)?)
+            Step::Pattern(PatternStage::compile(text, needed).map_err(invalid)?)
         }
-        Stage::Unpack => Step::Unpack(UnpackStage::new(needs.clone())),
+        Stage::Unpack => Step::Unpack(UnpackStage::new(needed)),
         Stage::LineFormat(text) => {
-            Step::LineFormat(LineFormatStage::compile(text).map_err(|error| error.of_stage(stage))?)
+            Step::LineFormat(LineFormatStage::compile(text, environment).map_err(invalid_stage)?)
         }
         Stage::LabelFormat(assignments) => {
-            Step::LabelFormat(LabelFormatStage::compile(assignments).map_err(|error| error.of_stage(stage))?)
+            Step::LabelFormat(LabelFormatStage::compile(assignments, environment).map_err(invalid_stage)?)
         }
         Stage::Decolorize => Step::Decolorize,
         Stage::Drop(selects) => Step::Drop(DropStage::compile(selects).map_err(invalid_stage)?),
@@ -240,7 +236,7 @@ fn compile_stage(stage: &Stage, needs: &Needs) -> Result<Option<Step>, CompileEr
         step,
         Step::Json(_) | Step::JsonPath(_) | Step::Logfmt(_) | Step::Regexp(_) | Step::Pattern(_)
     );
-    Ok(if is_pure_parser && needs.is_empty() {
+    Ok(if is_pure_parser && nobody_needs_labels {
         None
     } else {
         Some(step)

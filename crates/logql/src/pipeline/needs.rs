@@ -50,6 +50,8 @@ impl Needs {
             _ => {}
         }
         match step {
+            Some(Step::LineFormat(stage)) if stage.reads_all_labels() => return Self::All,
+            Some(Step::LabelFormat(stage)) if stage.reads_all_labels() => return Self::All,
             Some(Step::LineFormat(stage)) => names.extend(stage.fields().map(str::to_owned)),
             Some(Step::LabelFormat(stage)) => names.extend(stage.fields().map(str::to_owned)),
             _ => {}
@@ -57,36 +59,17 @@ impl Needs {
         self
     }
 
-    /// True if the label of this final name is needed.
-    pub(super) fn has(&self, name: &[u8]) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(names) => names.iter().any(|n| n.as_bytes() == name),
-        }
-    }
-
-    /// True if some label whose name begins with `path` and an underscore is needed.
-    pub(super) fn has_below(&self, path: &[u8]) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(names) => names.iter().any(|n| {
-                let n = n.as_bytes();
-                n.len() > path.len() && n.starts_with(path) && n[path.len()] == b'_'
-            }),
-        }
-    }
-
-    /// True if no label is needed.
-    pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Self::Only(names) if names.is_empty())
-    }
-
-    /// After how many labels a parser may stop reading, because nobody can tell. `None`: it must read to the end.
-    pub(super) fn enough(&self) -> Option<usize> {
-        match self {
-            Self::Only(names) if !names.contains(ERROR) && !names.contains(ERROR_DETAILS) => Some(names.len()),
-            _ => None,
-        }
+    /// What a stage must bring forth; `stage` is a number that no other stage has.
+    pub(super) fn of_stage(&self, stage: usize) -> Needed {
+        let (names, enough) = match self {
+            Self::All => (None, None),
+            Self::Only(names) => {
+                let sees_errors = names.contains(ERROR) || names.contains(ERROR_DETAILS);
+                let enough = (!sees_errors).then_some(names.len());
+                (Some(names.iter().cloned().collect()), enough)
+            }
+        };
+        Needed { stage, names, enough }
     }
 
     /// The metadata that can show under one of the needed names: a label `a_extracted` may be the metadata `a`.
@@ -105,6 +88,53 @@ impl Needs {
                 .map(str::to_owned)
                 .collect(),
         )
+    }
+}
+
+/// The labels that one stage must bring forth.
+#[derive(Clone, Debug)]
+pub(super) struct Needed {
+    stage: usize,
+    /// `None`: every label.
+    names: Option<Vec<String>>,
+    enough: Option<usize>,
+}
+
+impl Needed {
+    /// The number of the stage.
+    pub(super) fn stage(&self) -> usize {
+        self.stage
+    }
+
+    /// True if every label is needed.
+    #[inline]
+    pub(super) fn are_all(&self) -> bool {
+        self.names.is_none()
+    }
+
+    /// True if no label is needed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// True if the label of this final name is needed.
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        let has = |names: &Vec<String>| names.iter().any(|n| n.as_bytes() == name);
+        self.names.as_ref().is_none_or(has)
+    }
+
+    /// True if some label whose name begins with `path` and an underscore is needed.
+    pub(super) fn has_below(&self, path: &[u8]) -> bool {
+        let is_below = |name: &String| {
+            let name = name.as_bytes();
+            name.len() > path.len() && name.starts_with(path) && name[path.len()] == b'_'
+        };
+        self.names.as_ref().is_none_or(|names| names.iter().any(is_below))
+    }
+
+    /// After how many labels a parser may stop reading, because nobody can tell. `None`: it must read to the end.
+    pub(super) fn enough(&self) -> Option<usize> {
+        self.enough
     }
 }
 

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 use regex_syntax::hir::{Dot, Hir, Repetition};
 
 use super::entry::Labels;
-use super::needs::Needs;
+use super::needs::Needed;
 use crate::pattern::{PatternPart, UNNAMED, parse_line_pattern, parse_pattern};
 
 #[derive(Clone, Debug)]
@@ -83,15 +83,15 @@ impl PatternTest {
 #[derive(Clone, Debug)]
 pub(super) struct PatternStage {
     parts: Vec<Part>,
-    needs: Needs,
+    needed: Needed,
 }
 
 impl PatternStage {
     /// Compiles the text of the stage.
-    pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
+    pub(super) fn compile(text: &str, needed: Needed) -> Result<Self, String> {
         Ok(Self {
             parts: compile_parts(parse_pattern(text)?),
-            needs,
+            needed,
         })
     }
 
@@ -112,7 +112,7 @@ impl PatternStage {
                 _ => (None, 0),
             };
             if let Some(name) = name {
-                labels.add(name.as_bytes(), &rest[..found.unwrap_or(rest.len())], &self.needs);
+                labels.add(name.as_bytes(), &rest[..found.unwrap_or(rest.len())], &self.needed);
             }
             let Some(at) = found else {
                 return;

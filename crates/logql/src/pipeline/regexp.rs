@@ -5,7 +5,7 @@
 use regex::bytes::{CaptureLocations, Regex};
 
 use super::entry::Labels;
-use super::needs::Needs;
+use super::needs::Needed;
 use crate::regexp::{RegexError, compile_regex};
 
 /// The stage `regexp`.
@@ -14,12 +14,12 @@ pub(super) struct RegexpStage {
     regex: Regex,
     /// Number and name of each named group.
     groups: Vec<(usize, String)>,
-    needs: Needs,
+    needed: Needed,
 }
 
 impl RegexpStage {
     /// Compiles the expression of the stage.
-    pub(super) fn compile(text: &str, needs: Needs) -> Result<Self, String> {
+    pub(super) fn compile(text: &str, needed: Needed) -> Result<Self, String> {
         let regex = compile_regex(text, false, false).map_err(|error| match error {
             RegexError::DuplicateName(name) => format!("duplicate extracted label name '{name}'"),
             other => other.to_string(),
@@ -29,7 +29,7 @@ impl RegexpStage {
         if groups.is_empty() {
             return Err("at least one named capture must be supplied".to_owned());
         }
-        Ok(Self { regex, groups, needs })
+        Ok(Self { regex, groups, needed })
     }
 
     /// Room for the groups of a match, reused from line to line.
@@ -44,7 +44,7 @@ impl RegexpStage {
         }
         for (group, name) in &self.groups {
             let value = locations.get(*group).map_or(&b""[..], |(start, end)| &line[start..end]);
-            labels.add(name.as_bytes(), value, &self.needs);
+            labels.add(name.as_bytes(), value, &self.needed);
         }
     }
 }

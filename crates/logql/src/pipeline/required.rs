@@ -2,8 +2,9 @@
 
 use regex_syntax::hir::Hir;
 
-use super::entry::{ERROR, ERROR_DETAILS, EXTRACTED};
+use super::entry::{ERROR, ERROR_DETAILS};
 use super::label_filter::LabelTest;
+use super::names::EXTRACTED;
 use super::{LineMatcher, Pipeline, Step};
 
 /// What every entry holds that comes through a pipeline. It may say less than is known, never more.

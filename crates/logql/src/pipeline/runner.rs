@@ -14,6 +14,7 @@ use super::key::{GroupLabels, append_group_key, append_labels_key};
 use super::logfmt::LogfmtScratch;
 use super::{Pipeline, Step};
 use crate::labels::LabelSet;
+use crate::template::Scratch as TemplateScratch;
 
 /// Runs a pipeline; belongs to one thread.
 pub struct Runner {
@@ -26,6 +27,7 @@ pub struct Runner {
     json: JsonScratch,
     logfmt: LogfmtScratch,
     label_format: LabelFormatScratch,
+    template: TemplateScratch,
     /// One per `regexp` stage, in order.
     captures: Vec<CaptureLocations>,
 }
@@ -55,6 +57,7 @@ impl Runner {
             json: JsonScratch::default(),
             logfmt: LogfmtScratch::default(),
             label_format: LabelFormatScratch::default(),
+            template: TemplateScratch::default(),
             captures,
         }
     }
@@ -84,6 +87,7 @@ impl Runner {
             json,
             logfmt,
             label_format,
+            template,
             captures,
         } = self;
         labels.start_entry(metadata);
@@ -126,7 +130,7 @@ impl Runner {
                     false
                 }
                 Step::LabelFormat(stage) => {
-                    stage.run(current, labels, label_format);
+                    stage.run(current, timestamp_ns, labels, label_format, template);
                     false
                 }
                 Step::Drop(stage) => {
@@ -137,8 +141,8 @@ impl Runner {
                     stage.run(labels);
                     false
                 }
-                Step::Unpack(stage) => stage.run(current, labels, json, spare),
-                Step::LineFormat(stage) => stage.run(current, labels, spare),
+                Step::Unpack(stage) => stage.run(current, labels, spare),
+                Step::LineFormat(stage) => stage.run(current, timestamp_ns, labels, template, spare),
                 Step::Decolorize => decolorize(current, spare),
             };
             if changes {

@@ -32,11 +32,13 @@ pub(crate) async fn plan_log(
     let scan = planner
         .scan(log, &Wants::All, span, direction, ScanOutput::Entries, bound.clone())
         .await?;
+    let counters = scan.spec.counters.clone();
     let gathered = Arc::new(CoalescePartitionsExec::new(scan));
     Ok(Some(Arc::new(FirstLinesExec::new(
         gathered,
         request,
         bound,
+        counters,
         planner.context.clone(),
     ))))
 }

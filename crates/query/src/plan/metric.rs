@@ -97,36 +97,11 @@ async fn plan_range(
     labels: SeriesLabels,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
     if range.op == RangeOp::AbsentOverTime {
-        let counted = plan_samples(
-            planner,
-            range,
-            steps,
-            SeriesLabels::Grouped(no_labels()),
-            RangeFunction::Entries,
-        );
+        let counted = plan_samples(planner, range, steps, SeriesLabels::Grouped(no_labels()));
         let absent = Absent::new(&range.log.matchers, steps);
         return Ok(VectorExec::plan(absent, vec![counted.await?], planner.context.clone()));
     }
-    let function = match range.op {
-        RangeOp::CountOverTime => RangeFunction::Entries,
-        RangeOp::Rate if range.unwrap.is_none() => RangeFunction::EntriesPerSecond,
-        RangeOp::Rate => RangeFunction::SumPerSecond,
-        RangeOp::BytesOverTime => RangeFunction::Amount,
-        RangeOp::BytesRate => RangeFunction::AmountPerSecond,
-        RangeOp::SumOverTime => RangeFunction::Sum,
-        RangeOp::AvgOverTime => RangeFunction::Average,
-        RangeOp::MinOverTime => RangeFunction::Min,
-        RangeOp::MaxOverTime => RangeFunction::Max,
-        RangeOp::FirstOverTime => RangeFunction::First,
-        RangeOp::LastOverTime => RangeFunction::Last,
-        RangeOp::StdvarOverTime => RangeFunction::Variance,
-        RangeOp::StddevOverTime => RangeFunction::Deviation,
-        // The parser accepts it with a parameter only.
-        RangeOp::QuantileOverTime => RangeFunction::Quantile(range.parameter.unwrap_or(f64::NAN)),
-        RangeOp::RateCounter => RangeFunction::CounterRate,
-        RangeOp::AbsentOverTime => return Err(QueryError::Internal("bug: absent_over_time is planned above".into())),
-    };
-    plan_samples(planner, range, steps, labels, function).await
+    plan_samples(planner, range, steps, labels).await
 }
 
 /// A range function over the samples of a scan.
@@ -135,7 +110,6 @@ async fn plan_samples(
     range: &RangeAggregation,
     steps: Steps,
     labels: SeriesLabels,
-    function: RangeFunction,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
     let named = match &labels {
         SeriesLabels::Grouped(grouping) if !grouping.without => Some(&grouping.labels),
@@ -157,6 +131,8 @@ async fn plan_samples(
         (None, RangeOp::BytesOverTime | RangeOp::BytesRate) => SampleValue::LineBytes,
         (None, _) => SampleValue::One,
     };
+    // The parser takes a quantile with a parameter only.
+    let function = RangeFunction::of(range.op, range.unwrap.is_some(), range.parameter.unwrap_or(f64::NAN));
     let grid = Grid::new(steps, range.range_ns, range.offset_ns);
     let output = ScanOutput::Samples(value, labels, grid);
     let scan = planner
@@ -170,8 +146,10 @@ async fn plan_aggregation(
     aggregation: &VectorAggregation,
     steps: Steps,
 ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
-    if aggregation.op == VectorOp::ApproxTopk {
-        return Err(not_evaluated(aggregation.op.name()));
+    // The peer approximates; here the answer is exact.
+    if aggregation.op == VectorOp::ApproxTopk && !planner.instant {
+        let text = "approx_topk is only supported for instant queries";
+        return Err(QueryError::BadRequest(text.into()));
     }
     if let Some((range, labels)) = summed(aggregation) {
         return plan_range(planner, range, steps, labels).await;
@@ -237,10 +215,4 @@ async fn plan_replace(
         regex: compile_regex(&replace.regex, true, false).map_err(invalid)?,
     };
     Ok(VectorExec::plan(function, vec![inner], planner.context.clone()))
-}
-
-fn not_evaluated(part: impl std::fmt::Display) -> QueryError {
-    QueryError::NotSupported(format!(
-        "{part} is part of LogQL, but this version does not evaluate it yet"
-    ))
 }

@@ -1,17 +1,21 @@
 // hot path: no locks shared between cores, no logging above debug, no allocation per row.
 //! States by series and cell: built from samples, merged from batches of states, turned into points.
 
-use super::sliding::Sliding;
-use super::state::{CellState, Window};
+use super::state::{CellState, Slide, Window};
 use super::{Grid, RangeFunction};
+use crate::cancel::Turns;
 use crate::context::QueryContext;
+use crate::memory::table_bytes;
 use crate::node::{column, schema};
 use crate::vector::points_schema;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::Result;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Cells, or points, of a batch.
+pub(super) const BATCH_ROWS: usize = 1 << 15;
 
 /// Columns of states on their way from one half of the aggregation to the other.
 pub(super) fn states_schema<S: CellState>() -> SchemaRef {
@@ -26,12 +30,12 @@ pub(super) struct Cells<S> {
     index: HashMap<(u32, i64), usize, ahash::RandomState>,
     keys: Vec<(u32, i64)>,
     states: Vec<S>,
-    /// By series number: true if it has a cell.
-    known: Vec<bool>,
+    /// By series number: how many cells it has.
+    cells_of: Vec<u32>,
     /// Series that have a cell.
     pub(super) series_count: usize,
-    /// Samples and states taken in.
-    pub(super) samples: usize,
+    /// Samples that are kept one by one.
+    samples: usize,
 }
 
 impl<S: CellState> Cells<S> {
@@ -44,12 +48,11 @@ impl<S: CellState> Cells<S> {
             self.states.push(S::default());
             self.keys.push(key);
             let series = key.0 as usize;
-            if series >= self.known.len() {
-                self.known.resize(series + 1, false);
+            if series >= self.cells_of.len() {
+                self.cells_of.resize(series + 1, 0);
             }
-            if !std::mem::replace(&mut self.known[series], true) {
-                self.series_count += 1;
-            }
+            self.series_count += usize::from(self.cells_of[series] == 0);
+            self.cells_of[series] += 1;
         }
         slot
     }
@@ -74,25 +77,16 @@ impl<S: CellState> Cells<S> {
         Ok(())
     }
 
-    /// Takes in states that [`Cells::into_states`] made.
+    /// Takes in states that [`Cells::into_batches`] made.
     pub(super) fn add_states(&mut self, batch: &RecordBatch) -> Result<()> {
         let series = column::<UInt32Array>(batch, 0)?.values();
         let cells = column::<Int64Array>(batch, 1)?.values();
         for (row, state) in S::read(batch, 2)?.iter().enumerate() {
             let slot = self.slot((series[row], cells[row]));
+            self.samples += state.samples_held();
             self.states[slot].merge(state);
         }
         Ok(())
-    }
-
-    /// The states as a batch.
-    pub(super) fn into_states(self) -> Result<RecordBatch> {
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt32Array::from_iter_values(self.keys.iter().map(|k| k.0))),
-            Arc::new(Int64Array::from_iter_values(self.keys.iter().map(|k| k.1))),
-        ];
-        columns.extend(S::columns(&self.states));
-        Ok(RecordBatch::try_new(states_schema::<S>(), columns)?)
     }
 
     /// Number of cells.
@@ -100,83 +94,136 @@ impl<S: CellState> Cells<S> {
         self.states.len()
     }
 
-    /// Slides the windows over the cells of each series.
-    pub(super) async fn into_points(
-        self,
+    /// Bytes held, at most: a state that keeps samples has up to twice the places that it needs, and no fewer than four.
+    pub(super) fn bytes(&self) -> usize {
+        let index = table_bytes::<((u32, i64), usize)>(self.index.capacity());
+        let states = self.states.capacity() * size_of::<S>() + self.keys.capacity() * size_of::<(u32, i64)>();
+        let samples = S::SAMPLE_BYTES * (2 * self.samples + 4 * self.states.len());
+        index + states + samples + self.cells_of.capacity() * 4
+    }
+
+    /// The states as batches of at most so many rows.
+    pub(super) fn into_batches(self, most_rows: usize) -> impl Iterator<Item = Result<RecordBatch>> {
+        let (mut keys, mut states) = (self.keys.into_iter(), self.states.into_iter());
+        std::iter::from_fn(move || {
+            let some: Vec<S> = states.by_ref().take(most_rows).collect();
+            let keys: Vec<(u32, i64)> = keys.by_ref().take(most_rows).collect();
+            (!some.is_empty()).then(|| {
+                let mut columns: Vec<ArrayRef> = vec![
+                    Arc::new(UInt32Array::from_iter_values(keys.iter().map(|k| k.0))),
+                    Arc::new(Int64Array::from_iter_values(keys.iter().map(|k| k.1))),
+                ];
+                columns.extend(S::columns(&some));
+                Ok(RecordBatch::try_new(states_schema::<S>(), columns)?)
+            })
+        })
+    }
+
+    /// The cells in order of their series, to slide windows over.
+    pub(super) async fn into_series(self, context: &QueryContext) -> Result<SeriesCells<S>> {
+        let mut turns = Turns::default();
+        // Where the cells of each series start.
+        let mut places = Vec::with_capacity(self.cells_of.len());
+        let mut next = 0;
+        for &cells in &self.cells_of {
+            places.push(next);
+            next += cells as usize;
+        }
+        let mut order = vec![0; self.keys.len()];
+        for (index, (series, _)) in self.keys.iter().enumerate() {
+            let place = &mut places[*series as usize];
+            order[*place] = index;
+            *place += 1;
+            turns.add(1, &context.cancelled).await?;
+        }
+        Ok(SeriesCells {
+            order,
+            keys: self.keys,
+            states: self.states,
+            done: 0,
+            points: 0,
+            turns,
+        })
+    }
+}
+
+/// The cells of all series, in order of the series.
+pub(super) struct SeriesCells<S> {
+    /// Places of the cells, in order of their series.
+    order: Vec<usize>,
+    keys: Vec<(u32, i64)>,
+    states: Vec<S>,
+    /// Cells of series whose points are made.
+    done: usize,
+    points: usize,
+    turns: Turns,
+}
+
+impl<S: CellState> SeriesCells<S> {
+    /// The points of the next series; `None` after the last one.
+    pub(super) async fn next_points(
+        &mut self,
         grid: &Grid,
         function: RangeFunction,
         context: &QueryContext,
-    ) -> Result<RecordBatch> {
-        let mut by_series: BTreeMap<u32, Vec<(i64, S)>> = BTreeMap::new();
-        for (&(series, cell), state) in self.keys.iter().zip(self.states) {
-            by_series.entry(series).or_default().push((cell, state));
-        }
+    ) -> Result<Option<RecordBatch>> {
         let (mut numbers, mut times, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let mut work = 0;
-        for (series, mut cells) in by_series {
+        while self.done < self.order.len() && numbers.len() < BATCH_ROWS {
+            let series = self.keys[self.order[self.done]].0;
+            let mut cells = Vec::new();
+            while let Some(&place) = self.order.get(self.done).filter(|&&place| self.keys[place].0 == series) {
+                cells.push((self.keys[place].1, std::mem::take(&mut self.states[place])));
+                self.done += 1;
+            }
             cells.sort_unstable_by_key(|c| c.0);
-            slide(cells, grid, &mut work, |window, state| {
-                let value = state.value(
-                    function,
-                    Window {
-                        after_ns: grid.after_ns(window),
-                        until_ns: grid.until_ns(window),
-                    },
-                );
+            let each = |window: usize, value: f64| {
                 numbers.push(series);
                 times.push(grid.time_ns(window));
                 values.push(value);
-            })
-            .await;
-            context.check_points(values.len())?;
+            };
+            slide(cells, grid, function, context, &mut self.turns, each).await?;
+            context.check_points(self.points + values.len())?;
+        }
+        self.points += values.len();
+        if numbers.is_empty() {
+            return Ok(None);
         }
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt32Array::from(numbers)),
             Arc::new(Int64Array::from(times)),
             Arc::new(Float64Array::from(values)),
         ];
-        Ok(RecordBatch::try_new(points_schema(), columns)?)
+        Ok(Some(RecordBatch::try_new(points_schema(), columns)?))
     }
 }
 
-/// Samples that are merged before other queries get their turn and a cancelled one ends.
-const TURN_SAMPLES: usize = 1 << 18;
-
-/// Calls `each` with every window that holds a cell and the merged state of its cells, which are sorted. `work` is what was done since the
-/// last pause.
-async fn slide<S: CellState>(cells: Vec<(i64, S)>, grid: &Grid, work: &mut usize, mut each: impl FnMut(usize, &S)) {
+/// Calls `each` with every window that holds a cell and its value; the cells are sorted.
+async fn slide<S: CellState>(
+    cells: Vec<(i64, S)>,
+    grid: &Grid,
+    function: RangeFunction,
+    context: &QueryContext,
+    turns: &mut Turns,
+    mut each: impl FnMut(usize, f64),
+) -> Result<()> {
+    let mut sliding = S::Slide::new(&cells);
     let mut coming = cells.into_iter().peekable();
-    let mut inside: VecDeque<(i64, S)> = VecDeque::new();
-    let mut sliding = Sliding::new();
     for window in 0..grid.windows() {
         let covered = grid.cells(window);
-        let total = if S::GROWS {
-            while let Some(cell) = coming.next_if(|(cell, _)| *cell < covered.end) {
-                inside.push_back(cell);
-            }
-            while inside.front().is_some_and(|(cell, _)| *cell < covered.start) {
-                inside.pop_front();
-            }
-            (!inside.is_empty()).then(|| {
-                let mut total = S::default();
-                inside.iter().for_each(|(_, state)| total.merge(state));
-                total
-            })
-        } else {
-            while let Some((cell, state)) = coming.next_if(|(cell, _)| *cell < covered.end) {
-                sliding.push(cell, state);
-            }
-            sliding.drop_before(covered.start);
-            sliding.total()
+        while let Some((cell, state)) = coming.next_if(|(cell, _)| *cell < covered.end) {
+            let samples = state.samples_held();
+            sliding.push(cell, state);
+            turns.add(1 + samples, &context.cancelled).await?;
+        }
+        sliding.drop_before(covered.start);
+        let bounds = Window {
+            after_ns: grid.after_ns(window),
+            until_ns: grid.until_ns(window),
         };
-        if let Some(total) = total {
-            each(window, &total);
-            *work += total.samples_held();
+        if let Some(value) = sliding.value(function, bounds) {
+            each(window, value);
         }
-        *work += 1;
-        if *work >= TURN_SAMPLES {
-            *work = 0;
-            tokio::task::yield_now().await;
-        }
+        turns.add(1, &context.cancelled).await?;
     }
+    Ok(())
 }

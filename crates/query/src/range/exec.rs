@@ -1,22 +1,23 @@
 //! Range aggregation as two DataFusion operators: one per partition turns samples into partial states of cells, one merges the states of all
 //! partitions and slides the windows.
 
-use super::cells::{Cells, states_schema};
-use super::function::StateKind;
-use super::state::{CellState, Ends, Extremes, Moments, Samples, Totals};
+use super::cells::{BATCH_ROWS, Cells, states_schema};
+use super::function::with_state;
+use super::state::CellState;
 use super::{Grid, RangeFunction};
-use crate::QueryError;
+use crate::cancel::Turns;
 use crate::context::QueryContext;
+use crate::meter::Meter;
 use crate::node::{only_child, operator, properties};
 use crate::vector::points_schema;
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion_common::Result;
+use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use std::sync::Arc;
 
 /// Most cells that a series can have for each window that holds one of them.
@@ -24,7 +25,7 @@ const MOST_CELLS_PER_POINT: usize = 6;
 
 /// Which half of the aggregation an operator does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Half {
+pub(crate) enum Half {
     /// Samples to states, in each partition.
     Partial,
     /// States of all partitions to points.
@@ -33,11 +34,12 @@ enum Half {
 
 /// One half of a range aggregation.
 pub(crate) struct RangeExec {
-    half: Half,
-    function: RangeFunction,
-    grid: Grid,
+    pub(crate) half: Half,
+    pub(crate) function: RangeFunction,
+    pub(crate) grid: Grid,
     context: Arc<QueryContext>,
     input: Arc<dyn ExecutionPlan>,
+    metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
 }
 
@@ -71,62 +73,77 @@ impl RangeExec {
             grid,
             context,
             input,
+            metrics: ExecutionPlanMetricsSet::new(),
             properties: properties(schema, partitions),
         }
     }
 
     fn run(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, task)?;
-        match self.function.state() {
-            StateKind::Totals => self.run_with::<Totals>(input),
-            StateKind::Moments => self.run_with::<Moments>(input),
-            StateKind::Extremes => self.run_with::<Extremes>(input),
-            StateKind::Ends => self.run_with::<Ends>(input),
-            StateKind::Samples => self.run_with::<Samples>(input),
-        }
+        let held = match self.half {
+            Half::Partial => "partial states of series",
+            Half::Final => "states of series",
+        };
+        let meter = self.context.meter(&self.metrics, partition, held);
+        with_state!(self.function.state(), S => Ok(self.run_with::<S>(input, meter)))
     }
 
-    fn run_with<S: CellState>(&self, mut input: SendableRecordBatchStream) -> Result<SendableRecordBatchStream> {
+    fn run_with<S: CellState>(&self, mut input: SendableRecordBatchStream, meter: Meter) -> SendableRecordBatchStream {
         let (half, function, grid, context) = (self.half, self.function, self.grid, self.context.clone());
-        let batch = async move {
+        let batches = async move {
             let mut cells = Cells::<S>::default();
+            let mut turns = Turns::default();
             while let Some(batch) = input.try_next().await? {
-                match half {
-                    Half::Partial => cells.add_samples(&grid, &batch)?,
-                    Half::Final => cells.add_states(&batch)?,
+                meter.rows_in(batch.num_rows());
+                {
+                    let _busy = meter.busy();
+                    match half {
+                        Half::Partial => cells.add_samples(&grid, &batch)?,
+                        Half::Final => cells.add_states(&batch)?,
+                    }
                 }
                 context.check_series(cells.series_count)?;
                 // So many cells give more points than are allowed.
                 context.check_points(cells.len() / MOST_CELLS_PER_POINT)?;
-                if S::GROWS && cells.samples > context.limits.max_samples {
-                    return Err(QueryError::Limit(format!(
-                        "more than max_samples={} samples would have to be held at once: ask for a shorter time range or fewer streams",
-                        context.limits.max_samples
-                    ))
-                    .into());
-                }
+                meter.hold(cells.bytes() + batch.get_array_memory_size())?;
+                turns.add(batch.num_rows(), &context.cancelled).await?;
             }
-            let batch: RecordBatch = match half {
-                Half::Partial => cells.into_states()?,
-                Half::Final => cells.into_points(&grid, function, &context).await?,
-            };
-            Ok(batch)
+            let bytes = cells.bytes();
+            if half == Half::Partial {
+                meter.hold(bytes)?;
+                let mut batches = cells.into_batches(BATCH_ROWS);
+                let next = move || {
+                    let batch = {
+                        let _busy = meter.busy();
+                        batches.next()?
+                    };
+                    meter.rows_out(batch.as_ref().map_or(0, |batch| batch.num_rows()));
+                    Some(batch)
+                };
+                return Ok::<_, DataFusionError>(futures::stream::iter(std::iter::from_fn(next)).boxed());
+            }
+            meter.hold(bytes + cells.len() * size_of::<usize>())?;
+            let cells = cells.into_series(&context).await?;
+            let points =
+                futures::stream::try_unfold((cells, meter, context), move |(mut cells, meter, context)| async move {
+                    let batch = {
+                        let _busy = meter.busy();
+                        cells.next_points(&grid, function, &context).await?
+                    };
+                    meter.rows_out(batch.as_ref().map_or(0, |batch| batch.num_rows()));
+                    Ok(batch.map(|batch| (batch, (cells, meter, context))))
+                });
+            Ok(points.boxed())
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
+        Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
-            futures::stream::once(batch),
-        )))
+            futures::stream::once(batches).try_flatten(),
+        ))
     }
 }
 
 fn state_columns(function: RangeFunction) -> SchemaRef {
-    match function.state() {
-        StateKind::Totals => states_schema::<Totals>(),
-        StateKind::Moments => states_schema::<Moments>(),
-        StateKind::Extremes => states_schema::<Extremes>(),
-        StateKind::Ends => states_schema::<Ends>(),
-        StateKind::Samples => states_schema::<Samples>(),
-    }
+    with_state!(function.state(), S => states_schema::<S>())
 }
 
 impl std::fmt::Debug for RangeExec {

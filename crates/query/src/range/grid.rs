@@ -64,6 +64,11 @@ impl Grid {
         self.whole_steps == 0
     }
 
+    /// Width of a window, nanoseconds.
+    pub(crate) fn range_ns(&self) -> i128 {
+        self.until_ns(0) - self.base_ns
+    }
+
     /// Number of windows.
     pub(crate) fn windows(&self) -> usize {
         self.steps.count

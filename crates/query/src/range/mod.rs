@@ -8,6 +8,9 @@ mod grid;
 mod sliding;
 mod state;
 
-pub(crate) use exec::RangeExec;
+pub(crate) use exec::{Half, RangeExec};
 pub(crate) use function::RangeFunction;
 pub(crate) use grid::Grid;
+
+#[cfg(test)]
+mod tests;

@@ -5,14 +5,16 @@ use super::output::ScanOutput;
 use super::prune::Pruning;
 use super::queue::{RunQueue, TimeBound};
 use super::worker::Worker;
-use crate::context::QueryContext;
+use crate::context::{QueryContext, ScanCounters};
 use crate::node::{operator, properties};
 use crate::select::{SelectedSource, SelectedStream};
 use datafusion_common::{DataFusionError, Result};
+use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{PlanProperties, SendableRecordBatchStream};
 use std::sync::Arc;
-use timberline_logql::pipeline::Pipeline;
+use timberline_logql::ast::LogExpr;
+use timberline_logql::pipeline::{Pipeline, Wants};
 use timberline_store::source::TimeSpan;
 
 /// What one scan reads and how.
@@ -22,6 +24,9 @@ pub(crate) struct ScanSpec {
     pub(crate) queue: RunQueue,
     /// Times that the query covers.
     pub(crate) span: TimeSpan,
+    pub(crate) log: LogExpr,
+    /// The labels for which the pipeline was compiled.
+    pub(crate) wants: Wants,
     pub(crate) pipeline: Arc<Pipeline>,
     /// True if the pipeline neither reads nor changes labels (line filters only).
     pub(crate) keeps_labels: bool,
@@ -31,12 +36,14 @@ pub(crate) struct ScanSpec {
     pub(crate) seen: Option<SeenEntries>,
     /// Set where sources may know runs that hold nothing of what the pipeline lets through.
     pub(crate) pruning: Option<Pruning>,
+    pub(crate) counters: Arc<ScanCounters>,
     pub(crate) context: Arc<QueryContext>,
 }
 
 /// Reads rows of data objects and head and runs the pipeline over them; partitions draw runs from one queue.
 pub(crate) struct LogScanExec {
-    spec: Arc<ScanSpec>,
+    pub(crate) spec: Arc<ScanSpec>,
+    metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
 }
 
@@ -47,12 +54,14 @@ impl LogScanExec {
         let properties = properties(spec.output.schema(), partitions);
         Self {
             spec: Arc::new(spec),
+            metrics: ExecutionPlanMetricsSet::new(),
             properties,
         }
     }
 
-    fn run(&self) -> Result<SendableRecordBatchStream> {
-        let worker = Worker::new(self.spec.clone());
+    fn run(&self, partition: usize) -> Result<SendableRecordBatchStream> {
+        let meter = self.spec.context.meter(&self.metrics, partition, "rows of the scan");
+        let worker = Worker::new(self.spec.clone(), meter);
         let batches = futures::stream::try_unfold(worker, |mut worker| async move {
             let batch = worker.next_batch().await.map_err(DataFusionError::from)?;
             Ok(batch.map(|batch| (batch, worker)))
@@ -80,6 +89,10 @@ operator!(
     LogScanExec,
     "LogScanExec",
     children: _this => Vec::new(),
-    with_children: (this, _children) => Self { spec: this.spec.clone(), properties: this.properties.clone() },
-    execute: (this, _partition, _task) => this.run()
+    with_children: (this, _children) => Self {
+        spec: this.spec.clone(),
+        metrics: ExecutionPlanMetricsSet::new(),
+        properties: this.properties.clone(),
+    },
+    execute: (this, partition, _task) => this.run(partition)
 );

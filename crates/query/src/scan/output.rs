@@ -159,6 +159,18 @@ impl OutputBuilder {
         self.timestamps.len()
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.timestamps.capacity() * 8 + self.numbers.capacity() * 4 + self.amounts.capacity() * 8;
+        let entries = (self.arrivals.capacity() + 2 * self.identities.0.capacity()) * 8;
+        rows + entries + self.line_bytes() + self.cache.bytes()
+    }
+
+    /// Bytes of the lines since the last batch.
+    pub(crate) fn line_bytes(&self) -> usize {
+        self.lines.values_slice().len()
+    }
+
     /// Adds an entry and returns the number of its label set or series; `None` if the entry gives no sample.
     pub(crate) fn push(
         &mut self,
@@ -171,8 +183,8 @@ impl OutputBuilder {
         let ScanOutput::Samples(value, ..) = &self.output else {
             entry.labels_key(&mut self.key);
             let (key, table) = (&self.key, &self.context.entry_labels);
-            let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))));
-            self.push_known(timestamp_ns, arrival, identity, number, entry.line);
+            let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))?;
+            self.push_known(timestamp_ns, arrival, identity, number, entry.line)?;
             return Ok(Some(number));
         };
         let unwrapped = match value {
@@ -189,19 +201,27 @@ impl OutputBuilder {
         }
         entry.group_key(&self.group, &mut self.key);
         let (key, table) = (&self.key, &self.context.series);
-        let number = self.cache.get(key, || table.intern(decode_group_key(key)));
+        let number = self.cache.get(key, || table.intern(decode_group_key(key)))?;
         match unwrapped {
             Some(amount) => self.push_sample(timestamp_ns, number, amount),
-            None => self.push_known(timestamp_ns, arrival, identity, number, entry.line),
+            None => self.push_known(timestamp_ns, arrival, identity, number, entry.line)?,
         }
         Ok(Some(number))
     }
 
     /// Adds an entry whose number is known and whose amount, if it is a sample, depends on its line alone.
     #[inline]
-    pub(crate) fn push_known(&mut self, timestamp_ns: i64, arrival: u64, identity: Identity, number: u32, line: &[u8]) {
+    pub(crate) fn push_known(
+        &mut self,
+        timestamp_ns: i64,
+        arrival: u64,
+        identity: Identity,
+        number: u32,
+        line: &[u8],
+    ) -> Result<(), QueryError> {
         match self.output {
             ScanOutput::Entries => {
+                self.make_room(line.len())?;
                 self.timestamps.push(timestamp_ns);
                 self.numbers.push(number);
                 self.arrivals.push(arrival);
@@ -214,6 +234,25 @@ impl OutputBuilder {
             }
             ScanOutput::Samples(..) => self.push_sample(timestamp_ns, number, 1.0),
         }
+        Ok(())
+    }
+
+    /// Refuses lines that formatting has blown up within one run: before the memory is taken, and before their offsets leave 32 bits.
+    fn make_room(&self, more: usize) -> Result<(), QueryError> {
+        let limit = self.context.limits.max_query_memory_bytes;
+        let wanted = self.line_bytes().saturating_add(more);
+        if wanted > limit {
+            let text = format!("lines of {wanted} bytes in one run of rows exceed max_query_memory_bytes={limit}");
+            return Err(QueryError::Limit(text));
+        }
+        if i32::try_from(wanted).is_err() {
+            let text = format!(
+                "lines of {wanted} bytes in one run of rows are more than a batch holds, {} bytes",
+                i32::MAX
+            );
+            return Err(QueryError::Limit(text));
+        }
+        Ok(())
     }
 
     #[inline]

@@ -32,6 +32,16 @@ impl Pruning {
         })
     }
 
+    /// The texts of which lines must hold one of each group.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &Vec<Vec<u8>>> {
+        self.texts.texts.iter().flat_map(|condition| condition.texts())
+    }
+
+    /// The labels of which entries must have one of each group, where they can be nothing but structured metadata.
+    pub(crate) fn labels(&self) -> &[Vec<RequiredLabel>] {
+        &self.labels
+    }
+
     /// Why nothing of a run comes through the pipeline; `None` if something may.
     pub(crate) async fn exclusion(&self, spec: &ScanSpec, task: &RunTask) -> Result<Option<Exclusion>, QueryError> {
         let selected = &spec.sources[task.source];

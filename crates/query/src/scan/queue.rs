@@ -2,7 +2,7 @@
 //! no partition idles and a search for the last lines can stop early.
 
 use crate::QueryError;
-use crate::context::{QueryContext, count};
+use crate::context::{ScanCounters, count};
 use crate::request::Direction;
 use crate::select::SelectedSource;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
@@ -33,9 +33,8 @@ impl RunQueue {
         sources: &[SelectedSource],
         span: TimeSpan,
         direction: Direction,
-        context: &QueryContext,
+        counters: &ScanCounters,
     ) -> Result<Self, QueryError> {
-        let counters = &context.counters;
         let mut tasks = Vec::new();
         for (index, selected) in sources.iter().enumerate() {
             let mut first_row = 0;

@@ -2,19 +2,25 @@
 //! Reads one run after another and runs the pipeline over its rows.
 
 use super::exec::ScanSpec;
-use super::identity::HELD_ONCE;
+use super::identity::{HELD_ONCE, Identity};
 use super::output::{OutputBuilder, ScanOutput};
 use super::queue::RunTask;
 use crate::QueryError;
+use crate::cancel::{BYTES_PER_LOOK, Cancelled};
 use crate::context::count;
+use crate::memory::table_bytes;
+use crate::meter::Meter;
 use crate::select::{NOT_SELECTED, SelectedSource};
 use arrow_array::{Array, BinaryArray, RecordBatch};
 use std::sync::Arc;
-use timberline_logql::pipeline::Runner;
+use timberline_logql::pipeline::{LineMatcher, Runner};
 use timberline_store::source::{Exclusion, Keys, MetadataColumn, Selection, TimeSpan};
 
 /// Rows of a batch, about; a run is never split over two batches.
 const BATCH_ROWS: usize = 8192;
+
+/// Bytes of lines of a batch, about.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// One partition of a scan.
 pub(crate) struct Worker {
@@ -26,10 +32,13 @@ pub(crate) struct Worker {
     /// Series of each stream's entries, where all entries of a stream have the same; [`NOT_SELECTED`]: not known yet.
     series: Vec<u32>,
     rows: Vec<u32>,
+    meter: Meter,
+    /// Bytes of what this worker has put into [`super::identity::SeenEntries`], and of its own buffers.
+    seen_bytes: usize,
 }
 
 impl Worker {
-    pub(crate) fn new(spec: Arc<ScanSpec>) -> Self {
+    pub(crate) fn new(spec: Arc<ScanSpec>, meter: Meter) -> Self {
         let runner = Runner::new(spec.pipeline.clone());
         let output = OutputBuilder::new(spec.output.clone(), spec.context.clone());
         let series = vec![NOT_SELECTED; spec.streams.len()];
@@ -40,6 +49,8 @@ impl Worker {
             current: NOT_SELECTED,
             series,
             rows: Vec::new(),
+            meter,
+            seen_bytes: 0,
         }
     }
 
@@ -47,8 +58,9 @@ impl Worker {
     pub(crate) async fn next_batch(&mut self) -> Result<Option<RecordBatch>, QueryError> {
         let spec = self.spec.clone();
         while let Some(task) = spec.queue.draw() {
+            spec.context.cancelled.check()?;
             if spec.bound.as_ref().is_some_and(|bound| bound.excludes(&task.info.span)) {
-                count(&spec.context.counters.runs_skipped_by_limit, 1);
+                count(&spec.counters.runs_skipped_by_limit, 1);
                 continue;
             }
             if is_excluded(&spec, &task).await? {
@@ -56,7 +68,8 @@ impl Worker {
             }
             self.read(&spec, task).await?;
             // A search for few lines hands on what it has at once, so that the bound tightens early.
-            if self.output.len() >= BATCH_ROWS || (spec.bound.is_some() && self.output.len() > 0) {
+            let is_full = self.output.len() >= BATCH_ROWS || self.output.line_bytes() >= BATCH_BYTES;
+            if is_full || (spec.bound.is_some() && self.output.len() > 0) {
                 break;
             }
             // Lets other queries of the same thread on, and a cancelled query end.
@@ -65,19 +78,32 @@ impl Worker {
         if self.output.len() == 0 {
             return Ok(None);
         }
-        Ok(Some(self.output.finish()?))
+        let batch = self.output.finish()?;
+        self.meter.rows_out(batch.num_rows());
+        self.meter.hold(self.bytes())?;
+        Ok(Some(batch))
+    }
+
+    /// Bytes held between two runs.
+    fn bytes(&self) -> usize {
+        self.output.bytes() + self.seen_bytes + (self.series.len() + self.rows.capacity()) * 4
     }
 
     /// Reads one run: keys, then lines of the rows that are left, then metadata of those whose line passed.
     async fn read(&mut self, spec: &ScanSpec, task: RunTask) -> Result<(), QueryError> {
-        let counters = &spec.context.counters;
+        let (counters, cancelled) = (&spec.counters, &spec.context.cancelled);
         let selected = &spec.sources[task.source];
         let keys = selected.source.keys(task.run).await?;
+        let mut page_bytes = keys.streams.len() * 16;
+        self.meter.hold(self.bytes() + page_bytes)?;
+        let busy = self.meter.busy();
         let span = spec.bound.as_ref().map_or(spec.span, |bound| bound.clip(spec.span));
         let mut rows = std::mem::take(&mut self.rows);
         let may_repeat = choose_rows(spec, selected, &keys, span, &mut rows);
         count(&counters.rows_scanned, keys.streams.len());
         count(&counters.lines_processed, rows.len());
+        self.meter.rows_in(rows.len());
+        drop(busy);
 
         let filters = spec.pipeline.line_filters();
         let reads_line = may_repeat || spec.output.reads_line() || spec.pipeline.needs_line() || !filters.is_empty();
@@ -91,11 +117,11 @@ impl Worker {
                 .await?;
             count(&counters.lines_decoded, column.len());
             count(&counters.bytes_processed, column.value_data().len());
+            page_bytes += column.value_data().len() + column.value_offsets().len() * 4;
+            self.meter.hold(self.bytes() + page_bytes)?;
             if !filters.is_empty() {
-                kept.extend(0..rows.len() as u32);
-                for filter in filters {
-                    filter.filter(column.value_offsets(), column.value_data(), &mut kept);
-                }
+                let _busy = self.meter.busy();
+                filter_lines(filters, &column, &mut kept, cancelled)?;
                 for (to, &from) in kept.iter().enumerate() {
                     rows[to] = rows[from as usize];
                 }
@@ -117,6 +143,8 @@ impl Worker {
                 metadata.sort_by(|a, b| a.name.cmp(&b.name));
                 let bytes: usize = metadata.iter().map(|c| c.values.value_data().len()).sum();
                 count(&counters.metadata_bytes_processed, bytes);
+                let per_row = rows.len() * 4 * metadata.len();
+                self.meter.hold(self.bytes() + page_bytes + bytes + per_row)?;
             }
             let filtered = !filters.is_empty();
             let lines = Lines {
@@ -126,6 +154,7 @@ impl Worker {
             self.run_pipeline(spec, task, &keys, &rows, &lines, &metadata)?;
         }
         self.rows = rows;
+        self.meter.hold(self.bytes())?;
         Ok(())
     }
 
@@ -144,6 +173,7 @@ impl Worker {
         let (streams, timestamps) = (keys.streams.values(), keys.timestamps.values());
         let is_entries = matches!(spec.output, ScanOutput::Entries);
         let one_series_per_stream = spec.keeps_labels && metadata.is_empty() && spec.output.by_line();
+        let cancelled = &spec.context.cancelled;
         let mut pairs: Vec<(&str, &[u8])> = Vec::with_capacity(metadata.len());
         let (mut passed, mut repeated) = (0, 0);
         for (position, &row) in rows.iter().enumerate() {
@@ -176,10 +206,12 @@ impl Worker {
                     repeated += 1;
                     continue;
                 }
-                self.output.push_known(timestamp_ns, arrival, identity, known, line);
+                self.output.push_known(timestamp_ns, arrival, identity, known, line)?;
                 passed += 1;
                 continue;
             }
+            // A single line may take long: many stages, large templates.
+            cancelled.check()?;
             if stream != self.current {
                 self.runner.start_stream(&spec.streams[stream as usize].labels);
                 self.current = stream;
@@ -199,10 +231,42 @@ impl Worker {
                 self.series[stream as usize] = number;
             }
         }
-        count(&spec.context.counters.lines_after_filter, passed);
-        count(&spec.context.counters.duplicates, repeated);
+        count(&spec.counters.lines_after_filter, passed);
+        count(&spec.counters.duplicates, repeated);
+        if spec.seen.is_some() && !is_entries {
+            self.seen_bytes += table_bytes::<(i64, Identity)>(passed);
+        }
         Ok(())
     }
+}
+
+/// Fills `kept` with the positions of the lines that pass the filters; looks now and then whether anybody still waits.
+fn filter_lines(
+    filters: &[LineMatcher],
+    lines: &BinaryArray,
+    kept: &mut Vec<u32>,
+    cancelled: &Cancelled,
+) -> Result<(), QueryError> {
+    let (offsets, data) = (lines.value_offsets(), lines.value_data());
+    let mut from = 0;
+    let mut some: Vec<u32> = Vec::new();
+    while from < lines.len() {
+        cancelled.check()?;
+        let most = offsets[from].saturating_add(BYTES_PER_LOOK as i32);
+        // At least one line, however long.
+        let to = offsets
+            .partition_point(|&end| end <= most)
+            .clamp(from + 2, lines.len() + 1)
+            - 1;
+        some.clear();
+        some.extend(0..(to - from) as u32);
+        for filter in filters {
+            filter.filter(&offsets[from..=to], data, &mut some);
+        }
+        kept.extend(some.iter().map(|&position| position + from as u32));
+        from = to;
+    }
+    Ok(())
 }
 
 /// True if the source knows that nothing in the run comes through the pipeline.
@@ -210,7 +274,7 @@ async fn is_excluded(spec: &ScanSpec, task: &RunTask) -> Result<bool, QueryError
     let Some(pruning) = &spec.pruning else {
         return Ok(false);
     };
-    let counters = &spec.context.counters;
+    let counters = &spec.counters;
     let exclusion = pruning.exclusion(spec, task).await?;
     match exclusion {
         Some(Exclusion::Text) => count(&counters.runs_skipped_by_text, 1),

@@ -31,6 +31,10 @@ impl Absent {
 }
 
 impl VectorFunction for Absent {
+    fn describe(&self) -> String {
+        format!("1 with {} where the operand has nothing", self.labels)
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let series = inputs.iter().flat_map(|points| &points.series);
         let present: HashSet<i64> = series.flat_map(|(_, points)| points.iter().map(|p| p.0)).collect();
@@ -40,7 +44,7 @@ impl VectorFunction for Absent {
         let missing: Vec<(i64, f64)> = missing.map(|time_ns| (time_ns, 1.0)).collect();
         let mut out = Points::default();
         if !missing.is_empty() {
-            *out.of(context.series.intern(self.labels.clone())) = missing;
+            *out.of(context.series.intern(self.labels.clone())?) = missing;
         }
         Ok(out)
     }

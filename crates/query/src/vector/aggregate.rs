@@ -1,6 +1,6 @@
 //! Vector aggregations (logql.md 14).
 
-use super::{Points, VectorFunction};
+use super::{ByTime, Points, VectorFunction};
 use crate::QueryError;
 use crate::context::QueryContext;
 use std::cmp::Ordering;
@@ -13,11 +13,22 @@ use timberline_logql::labels::LabelSet;
 pub(crate) struct Aggregate {
     pub(crate) op: VectorOp,
     pub(crate) grouping: Option<Grouping>,
-    /// `k` of `topk` and `bottomk`.
+    /// `k` of `topk`, `bottomk` and `approx_topk`.
     pub(crate) k: usize,
 }
 
 impl VectorFunction for Aggregate {
+    fn describe(&self) -> String {
+        let mut text = self.op.name().to_owned();
+        if let Some(grouping) = &self.grouping {
+            text.push_str(&format!(" {grouping}"));
+        }
+        match self.op {
+            VectorOp::Topk | VectorOp::Bottomk | VectorOp::ApproxTopk => format!("{text}({}, ..)", self.k),
+            _ => format!("{text}(..)"),
+        }
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for input in inputs {
@@ -26,11 +37,13 @@ impl VectorFunction for Aggregate {
                     .series
                     .intern(group_labels(&context.series.get(series), self.grouping.as_ref()))
             };
-            let groups: Vec<u32> = input.series.iter().map(group).collect();
+            let groups: Vec<u32> = input.series.iter().map(group).collect::<Result<_, _>>()?;
             match self.op {
                 VectorOp::Sort | VectorOp::SortDesc => return Ok(self.sorted(input, context)),
-                VectorOp::Topk | VectorOp::Bottomk => self.select(&input, &groups, context, &mut out),
-                _ => self.reduce(&input, &groups, &mut out),
+                VectorOp::Topk | VectorOp::ApproxTopk | VectorOp::Bottomk => {
+                    self.select(&input, &groups, context, &mut out)?
+                }
+                _ => self.reduce(&input, &groups, context, &mut out)?,
             }
         }
         Ok(out)
@@ -38,11 +51,18 @@ impl VectorFunction for Aggregate {
 }
 
 impl Aggregate {
-    fn reduce(&self, input: &Points, groups: &[u32], out: &mut Points) {
+    fn reduce(
+        &self,
+        input: &Points,
+        groups: &[u32],
+        context: &QueryContext,
+        out: &mut Points,
+    ) -> Result<(), QueryError> {
         let mut at_time: HashMap<u32, Accumulator, ahash::RandomState> = HashMap::default();
-        for (time_ns, present) in input.by_time() {
-            for (index, value) in present {
-                at_time.entry(groups[index]).or_default().add(value);
+        for (time_ns, present) in ByTime::of(input, &context.cancelled)?.iter() {
+            context.cancelled.check()?;
+            for &(index, value) in present {
+                at_time.entry(groups[index as usize]).or_default().add(value);
             }
             let mut done: Vec<(u32, Accumulator)> = at_time.drain().collect();
             done.sort_unstable_by_key(|d| d.0);
@@ -50,35 +70,46 @@ impl Aggregate {
                 out.of(group).push((time_ns, accumulator.finish(self.op)));
             }
         }
+        Ok(())
     }
 
     /// The k largest or smallest of each group, chosen afresh at every time; they keep all their labels.
-    fn select(&self, input: &Points, groups: &[u32], context: &QueryContext, out: &mut Points) {
-        let labels: Vec<String> = input
-            .series
+    fn select(
+        &self,
+        input: &Points,
+        groups: &[u32],
+        context: &QueryContext,
+        out: &mut Points,
+    ) -> Result<(), QueryError> {
+        // The place of each series in order of groups and labels.
+        let mut order: Vec<usize> = (0..input.series.len()).collect();
+        order.sort_by_cached_key(|&index| (groups[index], context.series.get(input.series[index].0).to_string()));
+        let mut places = vec![0; order.len()];
+        order
             .iter()
-            .map(|s| context.series.get(s.0).to_string())
-            .collect();
-        for (_, mut present) in input
-            .by_time()
-            .into_iter()
-            .map(|(t, p)| (t, p.into_iter().map(|(i, v)| (i, t, v)).collect::<Vec<_>>()))
-        {
+            .enumerate()
+            .for_each(|(place, &index)| places[index] = place);
+        let mut best: Vec<(u32, f64)> = Vec::new();
+        for (time_ns, present) in ByTime::of(input, &context.cancelled)?.iter() {
+            context.cancelled.check()?;
+            best.clear();
+            best.extend_from_slice(present);
             // By group, then best first, NaN last; equal values in order of their labels, so that the choice does not depend on the plan.
-            present.sort_by(|a, b| {
+            best.sort_unstable_by(|a, b| {
                 let by_value = match self.op {
-                    VectorOp::Bottomk => compare(a.2, b.2),
-                    _ => compare(b.2, a.2),
+                    VectorOp::Bottomk => compare(a.1, b.1),
+                    _ => compare(b.1, a.1),
                 };
-                let nan_last = a.2.is_nan().cmp(&b.2.is_nan());
-                groups[a.0]
-                    .cmp(&groups[b.0])
-                    .then(nan_last)
+                let (a_index, b_index) = (a.0 as usize, b.0 as usize);
+                groups[a_index]
+                    .cmp(&groups[b_index])
+                    .then(a.1.is_nan().cmp(&b.1.is_nan()))
                     .then(by_value)
-                    .then_with(|| labels[a.0].cmp(&labels[b.0]))
+                    .then_with(|| places[a_index].cmp(&places[b_index]))
             });
             let (mut group, mut taken) = (None, 0);
-            for (index, time_ns, value) in present {
+            for &(index, value) in &best {
+                let index = index as usize;
                 if group != Some(groups[index]) {
                     (group, taken) = (Some(groups[index]), 0);
                 }
@@ -88,6 +119,7 @@ impl Aggregate {
                 }
             }
         }
+        Ok(())
     }
 
     /// In order of the value at the (only) time of an instant query; equal values in order of their labels.

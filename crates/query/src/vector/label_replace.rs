@@ -16,12 +16,26 @@ pub(crate) struct Replace {
 }
 
 impl VectorFunction for Replace {
+    fn describe(&self) -> String {
+        let Self {
+            destination,
+            replacement,
+            source,
+            ..
+        } = self;
+        format!(
+            "label_replace(.., {destination:?}, {replacement:?}, {source:?}, {:?})",
+            self.regex.as_str()
+        )
+    }
+
     fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for (series, points) in inputs.into_iter().flat_map(|points| points.series) {
+            context.cancelled.check()?;
             let labels = context.series.get(series);
             let number = match self.replaced(&labels) {
-                Some(labels) => context.series.intern(labels),
+                Some(labels) => context.series.intern(labels)?,
                 None => series,
             };
             let merged = out.of(number);

@@ -14,5 +14,5 @@ pub(crate) use aggregate::Aggregate;
 pub(crate) use binary::VectorBinary;
 pub(crate) use exec::{VectorExec, VectorFunction};
 pub(crate) use label_replace::Replace;
-pub(crate) use points::{Points, points_schema};
+pub(crate) use points::{ByTime, Points, points_schema};
 pub(crate) use scalar::{Constant, ScalarBinary, apply};

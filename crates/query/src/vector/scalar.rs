@@ -15,10 +15,14 @@ pub(crate) struct Constant {
 }
 
 impl VectorFunction for Constant {
+    fn describe(&self) -> String {
+        format!("vector({})", self.value)
+    }
+
     fn evaluate(&self, _: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         let points = (0..self.steps.count).map(|i| (self.steps.time_ns(i), self.value));
-        out.of(context.series.intern(LabelSet::default())).extend(points);
+        out.of(context.series.intern(LabelSet::default())?).extend(points);
         Ok(out)
     }
 }
@@ -34,9 +38,19 @@ pub(crate) struct ScalarBinary {
 }
 
 impl VectorFunction for ScalarBinary {
-    fn evaluate(&self, inputs: Vec<Points>, _: &QueryContext) -> Result<Points, QueryError> {
+    fn describe(&self) -> String {
+        let (op, number) = (self.op.name(), self.number);
+        let word = if self.return_bool { " bool" } else { "" };
+        match self.number_side {
+            Side::Left => format!("{number} {op}{word} .."),
+            Side::Right => format!(".. {op}{word} {number}"),
+        }
+    }
+
+    fn evaluate(&self, inputs: Vec<Points>, context: &QueryContext) -> Result<Points, QueryError> {
         let mut out = Points::default();
         for (series, points) in inputs.into_iter().flat_map(|points| points.series) {
+            context.cancelled.check()?;
             let kept: Vec<(i64, f64)> = points
                 .into_iter()
                 .filter_map(|(time_ns, value)| {

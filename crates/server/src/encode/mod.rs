@@ -1,12 +1,14 @@
 //! Answers as JSON text (http-api.md 1.4 and 6): written straight into the body, no tree in between.
 
 mod answer;
+mod detected;
 mod json;
 mod labels;
 mod numbers;
 mod stats;
 
 pub(crate) use answer::Layout;
+pub(crate) use detected::{write_detected_fields, write_detected_labels, write_field_values};
 pub(crate) use json::string as write_string;
 pub(crate) use labels::{write_label_sets, write_names};
 
@@ -21,6 +23,11 @@ const WRITE_APART_ROWS: usize = 1000;
 /// A 200 with this JSON body.
 pub(crate) fn json_response(body: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, "application/json; charset=UTF-8")], body).into_response()
+}
+
+/// A 200 with this text.
+pub(crate) fn text_response(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }
 
 /// The response to a query. `queue_seconds`: how long the query waited for its turn.

@@ -130,6 +130,7 @@ fn store(out: &mut Vec<u8>, store: &StoreStats, counters: &QueryStats) {
     number(out, ",filtersUnusable", counters.filters_unusable);
     number(out, ",rowsScanned", counters.rows_scanned);
     number(out, ",linesDecoded", counters.lines_decoded);
+    number(out, ",memoryPeakBytes", counters.memory_peak_bytes);
     out.extend_from_slice(b"}}");
 }
 

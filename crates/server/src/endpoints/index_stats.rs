@@ -43,7 +43,7 @@ fn selector(text: &str) -> Result<Vec<Matcher>, HttpError> {
         Ok(_) => Err(HttpError::bad_request(
             "parse error : only label matchers are supported",
         )),
-        Err(error) => Err(HttpError::bad_request(error.to_string())),
+        Err(error) => Err(HttpError::bad_request(error.report())),
     }
 }
 

@@ -25,5 +25,5 @@ pub(super) fn selector(params: &Params) -> Result<Vec<Matcher>, HttpError> {
     let Some(text) = params.get("query") else {
         return Ok(Vec::new());
     };
-    timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.to_string()))
+    timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.report()))
 }

@@ -2,6 +2,9 @@
 
 mod buildinfo;
 mod config;
+mod detected_field_values;
+mod detected_fields;
+mod detected_labels;
 mod flush;
 mod format_query;
 mod index_stats;
@@ -51,6 +54,18 @@ fn table() -> Vec<(&'static [&'static str], MethodRouter<AppState>)> {
         (
             &["/loki/api/v1/index/stats"],
             get(index_stats::handle).post(index_stats::handle),
+        ),
+        (
+            &["/loki/api/v1/detected_fields"],
+            get(detected_fields::handle).post(detected_fields::handle),
+        ),
+        (
+            &["/loki/api/v1/detected_field/{name}/values"],
+            get(detected_field_values::handle).post(detected_field_values::handle),
+        ),
+        (
+            &["/loki/api/v1/detected_labels"],
+            get(detected_labels::handle).post(detected_labels::handle),
         ),
         (
             &["/loki/api/v1/format_query"],

@@ -1,9 +1,9 @@
 //! `/loki/api/v1/query_range` (http-api.md 5.2).
 
 use crate::AppState;
-use crate::encode::{Layout, answer_response};
+use crate::encode::{Layout, answer_response, text_response};
 use crate::error::HttpError;
-use crate::request::{Params, Tenant, now_ns, range_request};
+use crate::request::{Params, Tenant, now_ns, range_request, wants_explanation};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -11,7 +11,7 @@ use axum::response::Response;
 /// The header with which Grafana asks for labels by category (http-api.md 6.2).
 const ENCODING_FLAGS: &str = "x-loki-response-encoding-flags";
 
-/// Finds log lines, or evaluates a metric query, over a time range.
+/// Finds log lines, or evaluates a metric query, over a time range; with `explain=1` tells how instead.
 pub(super) async fn handle(
     State(state): State<AppState>,
     Tenant(tenant): Tenant,
@@ -19,6 +19,11 @@ pub(super) async fn handle(
     params: Params,
 ) -> Result<Response, HttpError> {
     let request = range_request(&params, now_ns())?;
+    if wants_explanation(&params)? {
+        let explain = state.query().explain_range(&tenant, request);
+        let (explanation, _) = state.gate().run(explain).await?;
+        return Ok(text_response(explanation.to_string()));
+    }
     let layout = layout(&headers);
     let (answer, waited) = state.gate().run(state.query().range(&tenant, request)).await?;
     Ok(answer_response(answer, layout, waited).await)

@@ -31,8 +31,7 @@ fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, HttpError> {
         .filter(|text| !text.is_empty());
     let mut selectors = Vec::new();
     for text in texts {
-        selectors
-            .push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.to_string()))?);
+        selectors.push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.report()))?);
     }
     Ok(selectors)
 }

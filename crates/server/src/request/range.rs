@@ -42,8 +42,13 @@ pub(crate) fn span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> 
 
 /// `limit`: a positive number, 100 where there is none.
 pub(crate) fn limit(params: &Params) -> Result<usize, HttpError> {
-    let Some(text) = params.get("limit") else {
-        return Ok(DEFAULT_LIMIT);
+    positive(params, "limit", DEFAULT_LIMIT)
+}
+
+/// A parameter that is a positive number, `default` where there is none.
+pub(crate) fn positive(params: &Params, name: &str, default: usize) -> Result<usize, HttpError> {
+    let Some(text) = params.get(name) else {
+        return Ok(default);
     };
     let number = text.parse::<i64>().map_err(|error| {
         let why = match error.kind() {
@@ -54,8 +59,8 @@ pub(crate) fn limit(params: &Params) -> Result<usize, HttpError> {
     })?;
     usize::try_from(number)
         .ok()
-        .filter(|limit| *limit > 0)
-        .ok_or_else(|| HttpError::bad_request("limit must be a positive value"))
+        .filter(|number| *number > 0)
+        .ok_or_else(|| HttpError::bad_request(format!("{name} must be a positive value")))
 }
 
 /// `direction`: backward where there is none.

@@ -10,48 +10,81 @@ use timberline_ingest::{Engine, EngineOptions};
 use timberline_logql::labels::LabelSet;
 use timberline_query::{Direction, InstantRequest, QueryEngine, QueryError, QueryLimits, QueryResult, RangeRequest};
 use timberline_store::{Catalog, Store, TenantId};
+use tokio::runtime::Runtime;
 
 /// Answers the question from the objects and the write-ahead log of a data folder, of which nothing is changed.
 pub(super) fn ask(data: &Path, tenant: Option<&String>, question: &Question) -> Result<Answer, Failure> {
-    let tenant = match tenant {
-        Some(name) => TenantId::new(name).map_err(Failure::usage)?,
-        None => TenantId::single(),
+    let folder = Folder::open(data, tenant)?;
+    let answer = match request(question) {
+        Request::Range(request) => folder.runtime.block_on(folder.query.range(&folder.tenant, request)),
+        Request::Instant(request) => folder.runtime.block_on(folder.query.instant(&folder.tenant, request)),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let engine = runtime
-        .block_on(open(data))
-        .with_context(|| format!("data folder {}", data.display()))?;
-    let query = QueryEngine::new(Arc::new(engine), limits())?;
-    let answer = match question.span {
+    Ok(converted(answer.map_err(failure)?.result))
+}
+
+/// Runs the question over a data folder and tells how.
+pub(super) fn explain(data: &Path, tenant: Option<&String>, question: &Question) -> Result<String, Failure> {
+    let folder = Folder::open(data, tenant)?;
+    let explanation = match request(question) {
+        Request::Range(request) => folder
+            .runtime
+            .block_on(folder.query.explain_range(&folder.tenant, request)),
+        Request::Instant(request) => folder
+            .runtime
+            .block_on(folder.query.explain_instant(&folder.tenant, request)),
+    };
+    Ok(explanation.map_err(failure)?.to_string())
+}
+
+/// An engine over a data folder.
+struct Folder {
+    runtime: Runtime,
+    query: QueryEngine,
+    tenant: TenantId,
+}
+
+impl Folder {
+    fn open(data: &Path, tenant: Option<&String>) -> Result<Self, Failure> {
+        let tenant = match tenant {
+            Some(name) => TenantId::new(name).map_err(Failure::usage)?,
+            None => TenantId::single(),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let engine = runtime
+            .block_on(open(data))
+            .with_context(|| format!("data folder {}", data.display()))?;
+        let query = QueryEngine::new(Arc::new(engine), limits())?;
+        Ok(Self { runtime, query, tenant })
+    }
+}
+
+enum Request {
+    Range(RangeRequest),
+    Instant(InstantRequest),
+}
+
+fn request(question: &Question) -> Request {
+    let query = question.query.clone();
+    match question.span {
         Span::Range {
             start_ns,
             end_ns,
             step_ns,
-        } => {
-            let request = RangeRequest {
-                query: question.query.clone(),
-                start_ns,
-                end_ns,
-                step_ns,
-                interval_ns: 0,
-                limit: question.limit as usize,
-                direction: if question.forward {
-                    Direction::Forward
-                } else {
-                    Direction::Backward
-                },
-            };
-            runtime.block_on(query.range(&tenant, request))
-        }
-        Span::Instant { time_ns } => runtime.block_on(query.instant(
-            &tenant,
-            InstantRequest {
-                query: question.query.clone(),
-                time_ns,
+        } => Request::Range(RangeRequest {
+            query,
+            start_ns,
+            end_ns,
+            step_ns,
+            interval_ns: 0,
+            limit: question.limit as usize,
+            direction: if question.forward {
+                Direction::Forward
+            } else {
+                Direction::Backward
             },
-        )),
-    };
-    Ok(converted(answer.map_err(failure)?.result))
+        }),
+        Span::Instant { time_ns } => Request::Instant(InstantRequest { query, time_ns }),
+    }
 }
 
 /// The limits protect a server from those who ask; who asks here pays alone.
@@ -59,6 +92,7 @@ fn limits() -> QueryLimits {
     QueryLimits {
         max_entries: usize::MAX,
         max_series: usize::MAX,
+        max_query_memory_bytes: usize::MAX,
         ..QueryLimits::default()
     }
 }

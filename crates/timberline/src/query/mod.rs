@@ -51,6 +51,11 @@ pub(crate) fn command() -> Command {
         )
         .arg(flag("utc", "", "Times in UTC instead of the local zone").num_args(0).action(ArgAction::SetTrue))
         .arg(
+            flag("explain", "", "Run the query and tell how: what was read, what was passed over and why, what it took")
+                .num_args(0)
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
             flag("data", "DIR", "Read this data folder without a server")
                 .value_parser(clap::value_parser!(PathBuf)),
         )
@@ -96,6 +101,22 @@ enum Span {
     },
 }
 
+/// Who is asked.
+enum Place {
+    /// A data folder, and the tenant.
+    Folder(PathBuf, Option<String>),
+    Server(client::Client),
+}
+
+impl Place {
+    fn from_flags(arguments: &ArgMatches) -> Result<Self, Failure> {
+        Ok(match arguments.get_one::<PathBuf>("data") {
+            Some(folder) => Self::Folder(folder.clone(), arguments.get_one::<String>("tenant").cloned()),
+            None => Self::Server(client::Client::from_flags(arguments).map_err(Failure::usage)?),
+        })
+    }
+}
+
 /// Does `timberline query`.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     let utc = arguments.get_flag("utc");
@@ -107,12 +128,18 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
             "--url and --data can't be used together: ask a server or a folder"
         )));
     }
-    let answer = match arguments.get_one::<PathBuf>("data") {
-        Some(folder) => local::ask(folder, arguments.get_one::<String>("tenant"), &question)?,
-        None => remote::ask(
-            &client::Client::from_flags(arguments).map_err(Failure::usage)?,
-            &question,
-        )?,
+    let place = Place::from_flags(arguments)?;
+    if arguments.get_flag("explain") {
+        let text = match &place {
+            Place::Folder(folder, tenant) => local::explain(folder, tenant.as_ref(), &question)?,
+            Place::Server(client) => remote::explain(client, &question)?,
+        };
+        print!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer = match &place {
+        Place::Folder(folder, tenant) => local::ask(folder, tenant.as_ref(), &question)?,
+        Place::Server(client) => remote::ask(client, &question)?,
     };
     let text = |name: &str| arguments.get_one::<String>(name).map_or("", String::as_str);
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());

@@ -8,12 +8,30 @@ use anyhow::{Context, anyhow};
 
 /// Sends the question and reads the answer.
 pub(super) fn ask(client: &Client, question: &Question) -> Result<Answer, Failure> {
+    let body = send(client, question, &[])?;
+    Ok(Answer::from_body(&body).context("the server's answer")?)
+}
+
+/// Has the server run the question and tell how.
+pub(super) fn explain(client: &Client, question: &Question) -> Result<String, Failure> {
+    let body = send(client, question, &[("explain", "1")])?;
+    if body.starts_with(b"{") {
+        return Err(Failure::failed(anyhow!(
+            "the server does not explain queries: it is no Timberline, or an older one"
+        )));
+    }
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Sends the question with more parameters and reads the body of a good answer.
+fn send(client: &Client, question: &Question, more: &[(&'static str, &str)]) -> Result<Vec<u8>, Failure> {
     let direction = if question.forward { "forward" } else { "backward" };
     let mut parameters = vec![
         ("query", question.query.clone()),
         ("limit", question.limit.to_string()),
         ("direction", direction.to_owned()),
     ];
+    parameters.extend(more.iter().map(|&(name, value)| (name, value.to_owned())));
     let path = match question.span {
         Span::Range {
             start_ns,
@@ -34,7 +52,7 @@ pub(super) fn ask(client: &Client, question: &Question) -> Result<Answer, Failur
     };
     let reply = client.ask(path, &parameters)?;
     match reply.status {
-        200 => Ok(Answer::from_body(&reply.body).context("the server's answer")?),
+        200 => Ok(reply.body),
         400..500 => Err(Failure::usage(anyhow!("{}", reply.text()))),
         status => Err(Failure::failed(anyhow!(
             "the server answers {status}: {}",

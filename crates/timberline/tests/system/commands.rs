@@ -279,6 +279,13 @@ fn benchmarks_run() {
         &["\nA1", "\nA2", "\nA4", "\nA5"],
     );
     check(&["decode", "--smoke", "A9"], 2, &["A9"], &["workload"]);
+    check(
+        &["pipeline", "--smoke"],
+        0,
+        &["workload", "ns/line", "\nP1", "\nP2", "\nP3", "\nP4"],
+        &["\nA1"],
+    );
+    check(&["pipeline", "--smoke", "A1"], 2, &["A1"], &["workload"]);
     check(&[], 2, &["decode"], &["workload"]);
 }
 

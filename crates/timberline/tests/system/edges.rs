@@ -8,7 +8,7 @@ use std::process::Command;
 /// Allowed edges between our crates: dependencies point inwards.
 const EDGES: [(&str, &[&str]); 9] = [
     ("timberline-dataobj", &[]),
-    ("timberline-bench", &["timberline-dataobj"]),
+    ("timberline-bench", &["timberline-dataobj", "timberline-logql"]),
     ("timberline-logql", &[]),
     ("timberline-oracle", &["timberline-logql"]),
     ("timberline-store", &["timberline-dataobj", "timberline-logql"]),

@@ -1,7 +1,8 @@
 //! State of first and last.
 
-use super::{CellState, Merge, RangeFunction, Window, wrong_state};
+use super::{CellState, Merge, RangeFunction, Window, WindowState, wrong_state};
 use crate::node::column;
+use crate::range::sliding::Sliding;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::DataType;
 use datafusion_common::Result;
@@ -17,9 +18,10 @@ pub(crate) struct Ends {
 
 impl Default for Ends {
     fn default() -> Self {
+        // In the order of [`before`] nothing comes after the one, and nothing before the other.
         Self {
-            first: (i64::MAX, f64::NAN),
-            last: (i64::MIN, f64::NAN),
+            first: (i64::MAX, f64::NAN.copysign(1.0)),
+            last: (i64::MIN, f64::NAN.copysign(-1.0)),
         }
     }
 }
@@ -41,6 +43,8 @@ impl Merge for Ends {
 }
 
 impl CellState for Ends {
+    type Slide = Sliding<Self>;
+
     fn add(&mut self, timestamp_ns: i64, amount: f64) {
         self.merge(&Ends {
             first: (timestamp_ns, amount),
@@ -76,7 +80,9 @@ impl CellState for Ends {
         };
         Ok((0..batch.num_rows()).map(state).collect())
     }
+}
 
+impl WindowState for Ends {
     fn value(&self, function: RangeFunction, _: Window) -> f64 {
         match function {
             RangeFunction::First => self.first.1,

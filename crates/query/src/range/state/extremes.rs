@@ -1,13 +1,15 @@
 //! State of least and greatest.
 
-use super::{CellState, Merge, RangeFunction, Window, wrong_state};
+use super::{CellState, Merge, RangeFunction, Window, WindowState, wrong_state};
 use crate::node::column;
+use crate::range::sliding::Sliding;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::DataType;
 use datafusion_common::Result;
 use std::sync::Arc;
 
-/// Least and greatest number; NaN only where there is nothing else (logql.md 13.2).
+/// Least and greatest number; NaN only where there is nothing else (logql.md 13.2). The negative zero is the smaller one, so that the
+/// answer does not depend on how rows are laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extremes {
     least: f64,
@@ -25,13 +27,18 @@ impl Default for Extremes {
 
 impl Merge for Extremes {
     fn merge(&mut self, later: &Self) {
-        // `min` and `max` of f64 give the other operand where one is NaN.
-        self.least = self.least.min(later.least);
-        self.greatest = self.greatest.max(later.greatest);
+        if self.least.is_nan() || (later.least.total_cmp(&self.least).is_lt() && !later.least.is_nan()) {
+            self.least = later.least;
+        }
+        if self.greatest.is_nan() || (later.greatest.total_cmp(&self.greatest).is_gt() && !later.greatest.is_nan()) {
+            self.greatest = later.greatest;
+        }
     }
 }
 
 impl CellState for Extremes {
+    type Slide = Sliding<Self>;
+
     fn add(&mut self, _: i64, amount: f64) {
         self.merge(&Extremes {
             least: amount,
@@ -59,7 +66,9 @@ impl CellState for Extremes {
             .map(|(&least, &greatest)| Extremes { least, greatest })
             .collect())
     }
+}
 
+impl WindowState for Extremes {
     fn value(&self, function: RangeFunction, _: Window) -> f64 {
         match function {
             RangeFunction::Min => self.least,

@@ -1,7 +1,8 @@
 //! State of the functions over whole entries: how many, and the sum of what each contributes.
 
-use super::{CellState, Merge, RangeFunction, Window, wrong_state};
+use super::{CellState, Merge, RangeFunction, Window, WindowState, wrong_state};
 use crate::node::column;
+use crate::range::sliding::Sliding;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::DataType;
 use datafusion_common::Result;
@@ -24,6 +25,8 @@ impl Merge for Totals {
 }
 
 impl CellState for Totals {
+    type Slide = Sliding<Self>;
+
     fn add(&mut self, _: i64, amount: f64) {
         self.merge(&Totals {
             entries: 1,
@@ -51,7 +54,9 @@ impl CellState for Totals {
             .map(|(&entries, &amount)| Totals { entries, amount })
             .collect())
     }
+}
 
+impl WindowState for Totals {
     fn value(&self, function: RangeFunction, window: Window) -> f64 {
         match function {
             RangeFunction::Entries => self.entries as f64,

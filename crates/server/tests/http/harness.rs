@@ -37,15 +37,20 @@ pub(crate) struct Reply {
 impl Server {
     /// A server with nothing stored.
     pub(crate) async fn start(options: ServerOptions) -> Self {
-        Self::build(None, options).await
+        Self::build(None, options, QueryLimits::default()).await
+    }
+
+    /// A server whose queries are held to these limits.
+    pub(crate) async fn limited(limits: QueryLimits) -> Self {
+        Self::build(None, ServerOptions::default(), limits).await
     }
 
     /// A server whose queries read from elsewhere.
     pub(crate) async fn over(provider: Arc<dyn SourceProvider>, options: ServerOptions) -> Self {
-        Self::build(Some(provider), options).await
+        Self::build(Some(provider), options, QueryLimits::default()).await
     }
 
-    async fn build(provider: Option<Arc<dyn SourceProvider>>, options: ServerOptions) -> Self {
+    async fn build(provider: Option<Arc<dyn SourceProvider>>, options: ServerOptions, limits: QueryLimits) -> Self {
         let data = tempfile::tempdir().unwrap();
         let store = Store::in_memory();
         let catalog = Catalog::open(store.clone()).await.unwrap();
@@ -53,14 +58,7 @@ impl Server {
             .await
             .unwrap();
         let provider = provider.unwrap_or_else(|| Arc::new(engine.clone()));
-        let query = QueryEngine::new(
-            provider,
-            QueryLimits {
-                threads: 1,
-                ..QueryLimits::default()
-            },
-        )
-        .unwrap();
+        let query = QueryEngine::new(provider, QueryLimits { threads: 1, ..limits }).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
