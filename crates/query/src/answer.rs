@@ -16,6 +16,17 @@ pub struct Answer {
     pub warnings: Vec<String>,
 }
 
+impl From<QueryResult> for Answer {
+    /// An answer for which nothing was read.
+    fn from(result: QueryResult) -> Self {
+        Self {
+            result,
+            stats: QueryStats::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Rows of an answer.
 #[derive(Clone, Debug)]
 pub enum QueryResult {

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use timberline_logql::labels::LabelSet;
 use timberline_store::source::RowSource;
 
@@ -27,6 +27,8 @@ pub(crate) struct QueryContext {
     memory: Arc<QueryMemory>,
     /// What each scan counts.
     scans: Mutex<Vec<Arc<ScanCounters>>>,
+    /// Series were left out.
+    series_cut: AtomicBool,
     /// Counted until the last operator has dropped the context.
     _working: Working,
 }
@@ -44,6 +46,7 @@ impl QueryContext {
             cancelled,
             memory,
             scans: Mutex::default(),
+            series_cut: AtomicBool::new(false),
             _working: working,
         }
     }
@@ -91,6 +94,22 @@ impl QueryContext {
              count() or topk()",
             self.limits.max_series
         )))
+    }
+
+    /// Notes down that series are left out.
+    pub(crate) fn cut_series(&self) {
+        self.series_cut.store(true, Relaxed);
+    }
+
+    /// What the person who asked should know about the answer.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        if !self.series_cut.load(Relaxed) {
+            return Vec::new();
+        }
+        let most = self.limits.max_series;
+        vec![format!(
+            "maximum number of series ({most}) reached for a single query; returning partial results"
+        )]
     }
 
     /// Refuses more points than the limit.

@@ -35,14 +35,27 @@ pub struct QueryEngine(Arc<Inner>);
 struct Inner {
     provider: Arc<dyn SourceProvider>,
     limits: QueryLimits,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 impl QueryEngine {
     /// An engine with threads of its own.
     pub fn new(provider: Arc<dyn SourceProvider>, limits: QueryLimits) -> Result<Self, QueryError> {
-        let pool = Pool::new(limits.threads)?;
+        let pool = Arc::new(Pool::new(limits.threads)?);
         Ok(Self(Arc::new(Inner { provider, limits, pool })))
+    }
+
+    /// The same engine on the same threads, but a metric query with too many series is answered with the first of them and a
+    /// warning.
+    pub fn cutting_series(&self) -> Self {
+        Self(Arc::new(Inner {
+            provider: self.0.provider.clone(),
+            limits: QueryLimits {
+                cut_series: true,
+                ..self.0.limits.clone()
+            },
+            pool: self.0.pool.clone(),
+        }))
     }
 
     /// The limits that queries are held to.
@@ -404,7 +417,7 @@ impl Run {
             answer: Answer {
                 result,
                 stats,
-                warnings: Vec::new(),
+                warnings: self.context.warnings(),
             },
             expr,
             asked,

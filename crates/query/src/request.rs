@@ -45,6 +45,8 @@ pub struct InstantRequest {
 pub struct QueryLimits {
     /// Most series in the result of an expression or of one of its operands.
     pub max_series: usize,
+    /// The first `max_series` series and a warning instead of an error where there are more.
+    pub cut_series: bool,
     /// Most lines a log query may ask for.
     pub max_entries: usize,
     /// Most evaluation times of a range query.
@@ -63,6 +65,7 @@ impl Default for QueryLimits {
     fn default() -> Self {
         Self {
             max_series: 10_000,
+            cut_series: false,
             max_entries: 50_000,
             max_points: 11_000,
             max_result_points: 10_000_000,

@@ -3,6 +3,7 @@
 use crate::push::DecodeError;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use timberline_logql::ParseError;
 use timberline_query::QueryError;
 
 /// What can end the server itself; errors of single requests are answers and never get here.
@@ -23,7 +24,13 @@ const TIMED_OUT: &str = "request timed out, decrease the duration of the request
 pub(crate) struct HttpError {
     status: StatusCode,
     text: String,
+    /// The limit that the request passed.
+    limit: Option<LimitHit>,
 }
+
+/// Marks an answer that refuses a query for passing a limit, so that it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LimitHit(pub(crate) &'static str);
 
 impl HttpError {
     /// An error of this status with this text as its body.
@@ -31,6 +38,15 @@ impl HttpError {
         Self {
             status,
             text: text.into(),
+            limit: None,
+        }
+    }
+
+    /// 400: the query passes the limit of this name.
+    pub(crate) fn over_limit(limit: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            limit: Some(LimitHit(limit)),
+            ..Self::bad_request(text)
         }
     }
 
@@ -47,6 +63,11 @@ impl HttpError {
     /// 429: more queries wait than may.
     pub(crate) fn queue_full() -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too many outstanding requests")
+    }
+
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The same error with a newline at its end, as push errors have it.
@@ -90,6 +111,9 @@ impl IntoResponse for HttpError {
         if let Some(fault) = fault {
             response.extensions_mut().insert(fault);
         }
+        if let Some(limit) = self.limit {
+            response.extensions_mut().insert(limit);
+        }
         response
     }
 }
@@ -104,8 +128,17 @@ impl From<DecodeError> for HttpError {
     }
 }
 
+impl From<ParseError> for HttpError {
+    fn from(error: ParseError) -> Self {
+        Self::bad_request(error.report())
+    }
+}
+
 impl From<QueryError> for HttpError {
     fn from(error: QueryError) -> Self {
+        if let QueryError::Limit(text) = error {
+            return Self::over_limit("evaluation", text);
+        }
         let status = match error {
             QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
                 StatusCode::BAD_REQUEST

@@ -8,7 +8,7 @@
 //! * `request`: parameters, times, durations, tenants;
 //! * `encode`: answers as JSON text;
 //! * `endpoints`: one file per endpoint, all of the same shape, listed in one table;
-//! * `limits`: how many queries run and how many pushed bytes are in flight.
+//! * `limits`: what queries may ask for, how many run, and how many pushed bytes are in flight.
 //!
 //! [`serve`] runs the server on a socket until it is told to stop; [`router`] is the same service without a socket.
 //!
@@ -37,6 +37,7 @@
 mod encode;
 mod endpoints;
 mod error;
+mod estimate;
 mod limits;
 mod metrics;
 mod push;
@@ -46,5 +47,6 @@ mod state;
 
 pub use endpoints::router;
 pub use error::Error;
+pub use limits::QueryPolicy;
 pub use serve::serve;
 pub use state::{AppState, ServerOptions};

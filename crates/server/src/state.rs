@@ -1,6 +1,6 @@
 //! What all requests share.
 
-use crate::limits::{PushBudget, QueryGate};
+use crate::limits::{PushBudget, QueryGate, QueryPolicy};
 use crate::metrics::Metrics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,8 @@ pub struct ServerOptions {
     pub max_queued_queries: usize,
     /// Longest time a query may take, waiting included.
     pub query_timeout: Duration,
+    /// What queries may ask for.
+    pub query_policy: QueryPolicy,
     /// Longest time that open requests get to finish after the server was told to stop.
     pub shutdown_deadline: Duration,
     /// The effective configuration as YAML, shown by `/config`; without secrets.
@@ -46,6 +48,7 @@ impl Default for ServerOptions {
             max_concurrent_queries: 16,
             max_queued_queries: 256,
             query_timeout: Duration::from_secs(60),
+            query_policy: QueryPolicy::default(),
             shutdown_deadline: Duration::from_secs(10),
             config_yaml: String::new(),
             log_level: "info".into(),
@@ -108,6 +111,10 @@ impl AppState {
 
     pub(crate) fn gate(&self) -> &QueryGate {
         &self.0.gate
+    }
+
+    pub(crate) fn policy(&self) -> &QueryPolicy {
+        &self.0.options.query_policy
     }
 
     pub(crate) fn budget(&self) -> &PushBudget {

@@ -28,6 +28,13 @@ pub(crate) struct Config {
     pub(crate) max_entries_per_query: u64,
     pub(crate) max_series_per_query: u64,
     pub(crate) max_query_memory_bytes: u64,
+    pub(crate) max_query_length: Duration,
+    pub(crate) max_query_range: Duration,
+    pub(crate) max_query_lookback: Duration,
+    pub(crate) max_streams_matchers_per_query: u64,
+    pub(crate) required_labels: Vec<String>,
+    pub(crate) minimum_labels_number: u64,
+    pub(crate) max_query_bytes_read: u64,
     pub(crate) max_concurrent_queries: u64,
     pub(crate) query_timeout: Duration,
 }
@@ -48,6 +55,13 @@ impl Default for Config {
             max_entries_per_query: 50_000,
             max_series_per_query: 10_000,
             max_query_memory_bytes: 1 << 30,
+            max_query_length: Duration::ZERO,
+            max_query_range: Duration::ZERO,
+            max_query_lookback: Duration::ZERO,
+            max_streams_matchers_per_query: 1000,
+            required_labels: Vec::new(),
+            minimum_labels_number: 0,
+            max_query_bytes_read: 0,
             max_concurrent_queries: 16,
             query_timeout: Duration::from_secs(60),
         }
@@ -177,6 +191,62 @@ pub(crate) const SETTINGS: &[Setting] = &[
         set: |c, text| set(&mut c.max_query_memory_bytes, positive(parse_bytes(text))),
     },
     Setting {
+        name: "max_query_length",
+        flag: "max-query-length",
+        value_name: "DURATION",
+        help: "Longest time range that a request may ask for; 0s for no limit",
+        get: |c| exact_duration(c.max_query_length),
+        set: |c, text| set(&mut c.max_query_length, parse_duration(text)),
+    },
+    Setting {
+        name: "max_query_range",
+        flag: "max-query-range",
+        value_name: "DURATION",
+        help: "Longest [range] in a metric query; 0s for no limit",
+        get: |c| exact_duration(c.max_query_range),
+        set: |c, text| set(&mut c.max_query_range, parse_duration(text)),
+    },
+    Setting {
+        name: "max_query_lookback",
+        flag: "max-query-lookback",
+        value_name: "DURATION",
+        help: "Queries find nothing older than this, without an error; 0s for no limit",
+        get: |c| exact_duration(c.max_query_lookback),
+        set: |c, text| set(&mut c.max_query_lookback, parse_duration(text)),
+    },
+    Setting {
+        name: "max_streams_matchers_per_query",
+        flag: "max-streams-matchers-per-query",
+        value_name: "N",
+        help: "Most matchers in the selectors of a query together; 0 for no limit",
+        get: |c| c.max_streams_matchers_per_query.to_string(),
+        set: |c, text| set(&mut c.max_streams_matchers_per_query, parse_number(text)),
+    },
+    Setting {
+        name: "required_labels",
+        flag: "required-labels",
+        value_name: "NAMES",
+        help: "Labels that each selector of a query must have a matcher for, separated by commas",
+        get: |c| c.required_labels.join(","),
+        set: |c, text| set(&mut c.required_labels, parse_names(text)),
+    },
+    Setting {
+        name: "minimum_labels_number",
+        flag: "minimum-labels-number",
+        value_name: "N",
+        help: "Labels that each selector of a query must have matchers for, whichever they are",
+        get: |c| c.minimum_labels_number.to_string(),
+        set: |c, text| set(&mut c.minimum_labels_number, parse_number(text)),
+    },
+    Setting {
+        name: "max_query_bytes_read",
+        flag: "max-query-bytes-read",
+        value_name: "SIZE",
+        help: "Queries that would read more bytes of lines and metadata than this are refused, as far as can be told beforehand; 0 for no limit",
+        get: |c| exact_bytes(c.max_query_bytes_read),
+        set: |c, text| set(&mut c.max_query_bytes_read, parse_bytes(text)),
+    },
+    Setting {
         name: "max_concurrent_queries",
         flag: "max-concurrent-queries",
         value_name: "N",
@@ -205,6 +275,20 @@ fn parse_bool(text: &str) -> Result<bool, String> {
 
 fn parse_number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("{text:?} is not a whole number"))
+}
+
+/// Names of labels, separated by commas.
+fn parse_names(text: &str) -> Result<Vec<String>, String> {
+    let is_start = |c: char| c == '_' || c.is_ascii_alphabetic();
+    let is_name = |name: &str| name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit());
+    let mut names = Vec::new();
+    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if !is_name(name) {
+            return Err(format!("{name:?} is not the name of a label"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
 }
 
 fn parse_level(text: &str) -> Result<String, String> {
@@ -474,6 +558,10 @@ mod tests {
                 .changed()
                 .contains(&"head_max_bytes=3MiB (from --head-max-bytes)".to_owned())
         );
+        let lists = load_from(Some("required_labels: app, env"), &[], &["--max-query-length=721h"]).unwrap();
+        assert_eq!(lists.config.required_labels, ["app", "env"]);
+        let again = load_from(Some(&lists.to_yaml()), &[], &[]).unwrap();
+        assert_eq!(again.config, lists.config);
         let again = load_from(Some(&loaded.to_yaml()), &[], &[]).unwrap();
         assert_eq!(again.config, loaded.config);
     }
@@ -511,6 +599,12 @@ mod tests {
         );
         f(None, &[], &["--head-max-bytes=0"], "0 is not allowed");
         f(None, &[], &["--log-level=loud"], "none of error");
+        f(
+            None,
+            &[],
+            &["--required-labels=app,a-b"],
+            "\"a-b\" is not the name of a label",
+        );
         f(
             None,
             &[],

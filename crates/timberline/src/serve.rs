@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use timberline_ingest::{DirectoryLock, Engine, EngineOptions, Limits};
 use timberline_query::{QueryEngine, QueryLimits};
-use timberline_server::{AppState, ServerOptions};
+use timberline_server::{AppState, QueryPolicy, ServerOptions};
 use timberline_store::{Catalog, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -129,6 +129,15 @@ fn server_options(loaded: &Loaded) -> ServerOptions {
         max_push_unpacked_bytes: size(config.max_request_bytes),
         max_concurrent_queries: size(config.max_concurrent_queries),
         query_timeout: config.query_timeout,
+        query_policy: QueryPolicy {
+            max_query_length: config.max_query_length,
+            max_query_range: config.max_query_range,
+            max_query_lookback: config.max_query_lookback,
+            max_streams_matchers_per_query: size(config.max_streams_matchers_per_query),
+            required_labels: config.required_labels.clone(),
+            minimum_labels_number: size(config.minimum_labels_number),
+            max_query_bytes_read: config.max_query_bytes_read,
+        },
         config_yaml: loaded.to_yaml(),
         log_level: config.log_level.clone(),
         ..ServerOptions::default()

@@ -1,6 +1,7 @@
 // hot path: no locks shared between cores, no logging above debug, no allocation per row.
 //! States by series and cell: built from samples, merged from batches of states, turned into points.
 
+use super::admission::Admission;
 use super::state::{CellState, Slide, Window};
 use super::{Grid, RangeFunction};
 use crate::cancel::Turns;
@@ -36,12 +37,27 @@ pub(super) struct Cells<S> {
     pub(super) series_count: usize,
     /// Samples that are kept one by one.
     samples: usize,
+    /// Which series are taken in; `None`: all.
+    admission: Option<Arc<Admission>>,
 }
 
 impl<S: CellState> Cells<S> {
-    /// The place of a cell.
+    /// No cells yet, and only of the series that are admitted.
+    pub(super) fn of_admitted(admission: Option<Arc<Admission>>) -> Self {
+        Self {
+            admission,
+            ..Self::default()
+        }
+    }
+
+    /// The place of a cell; `None` if its series is not taken in.
     #[inline]
-    fn slot(&mut self, key: (u32, i64)) -> usize {
+    fn slot(&mut self, key: (u32, i64)) -> Option<usize> {
+        if let Some(admission) = &self.admission
+            && !admission.admits(key.0)
+        {
+            return None;
+        }
         let next = self.states.len();
         let slot = *self.index.entry(key).or_insert(next);
         if slot == next {
@@ -54,7 +70,7 @@ impl<S: CellState> Cells<S> {
             self.series_count += usize::from(self.cells_of[series] == 0);
             self.cells_of[series] += 1;
         }
-        slot
+        Some(slot)
     }
 
     /// Takes in samples: columns `timestamp`, `series`, `amount`.
@@ -68,7 +84,10 @@ impl<S: CellState> Cells<S> {
             let Some(cell) = grid.cell(timestamp_ns) else { continue };
             let slot = match last {
                 Some((key, slot)) if key == (series, cell) => slot,
-                _ => self.slot((series, cell)),
+                _ => match self.slot((series, cell)) {
+                    Some(slot) => slot,
+                    None => continue,
+                },
             };
             last = Some(((series, cell), slot));
             self.states[slot].add(timestamp_ns, amount);
@@ -82,7 +101,9 @@ impl<S: CellState> Cells<S> {
         let series = column::<UInt32Array>(batch, 0)?.values();
         let cells = column::<Int64Array>(batch, 1)?.values();
         for (row, state) in S::read(batch, 2)?.iter().enumerate() {
-            let slot = self.slot((series[row], cells[row]));
+            let Some(slot) = self.slot((series[row], cells[row])) else {
+                continue;
+            };
             self.samples += state.samples_held();
             self.states[slot].merge(state);
         }

@@ -1,6 +1,7 @@
 //! Range aggregation as two DataFusion operators: one per partition turns samples into partial states of cells, one merges the states of all
 //! partitions and slides the windows.
 
+use super::admission::Admission;
 use super::cells::{BATCH_ROWS, Cells, states_schema};
 use super::function::with_state;
 use super::state::CellState;
@@ -38,6 +39,7 @@ pub(crate) struct RangeExec {
     pub(crate) function: RangeFunction,
     pub(crate) grid: Grid,
     context: Arc<QueryContext>,
+    admission: Option<Arc<Admission>>,
     input: Arc<dyn ExecutionPlan>,
     metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
@@ -71,6 +73,7 @@ impl RangeExec {
             half,
             function,
             grid,
+            admission: Admission::of(&context),
             context,
             input,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -90,8 +93,9 @@ impl RangeExec {
 
     fn run_with<S: CellState>(&self, mut input: SendableRecordBatchStream, meter: Meter) -> SendableRecordBatchStream {
         let (half, function, grid, context) = (self.half, self.function, self.grid, self.context.clone());
+        let admission = self.admission.clone();
         let batches = async move {
-            let mut cells = Cells::<S>::default();
+            let mut cells = Cells::<S>::of_admitted(admission);
             let mut turns = Turns::default();
             while let Some(batch) = input.try_next().await? {
                 meter.rows_in(batch.num_rows());

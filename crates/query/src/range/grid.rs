@@ -59,14 +59,14 @@ impl Grid {
         }
     }
 
-    /// True if times between two windows lie in none.
-    pub(crate) fn has_gaps(&self) -> bool {
-        self.whole_steps == 0
-    }
-
     /// Width of a window, nanoseconds.
     pub(crate) fn range_ns(&self) -> i128 {
         self.until_ns(0) - self.base_ns
+    }
+
+    /// True if times between two windows lie in none.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.whole_steps == 0
     }
 
     /// Number of windows.

@@ -1,6 +1,7 @@
 //! Range aggregations (logql.md 13): samples are gathered in cells of a grid, equal cells of all partitions are merged, then
 //! windows slide over the cells.
 
+mod admission;
 mod cells;
 mod exec;
 mod function;

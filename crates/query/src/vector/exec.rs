@@ -70,11 +70,14 @@ impl VectorExec {
             meter.rows_in(points_in);
             // The same points in order of time, and about as many in the result.
             meter.hold(points_in * (ByTime::POINT_BYTES + 2 * size_of::<(i64, f64)>()))?;
-            let points = {
+            let mut points = {
                 let _busy = meter.busy();
                 function.evaluate(inputs, &context)?
             };
             drop(held);
+            if context.limits.cut_series && points.truncate(context.limits.max_series) {
+                context.cut_series();
+            }
             context.check_series(points.series.len())?;
             let points_out = points.len();
             context.check_points(points_out)?;

@@ -56,6 +56,14 @@ impl Points {
         Ok(())
     }
 
+    /// Leaves out all but the first series; answers whether there were more.
+    pub(crate) fn truncate(&mut self, most_series: usize) -> bool {
+        let has_more = self.series.len() > most_series;
+        self.series.truncate(most_series);
+        self.index.retain(|_, at| *at < most_series);
+        has_more
+    }
+
     /// The points as batches.
     pub(crate) fn into_batches(self) -> impl Iterator<Item = Result<RecordBatch>> {
         let mut series = self.series.into_iter();

@@ -1,10 +1,10 @@
 //! `/loki/api/v1/detected_field/{name}/values` (http-api.md 10.2).
 
-use super::detected_fields::{DEFAULT_LIMIT, request};
+use super::detected_fields::{DEFAULT_LIMIT, fields};
 use crate::AppState;
 use crate::encode::{json_response, write_field_values};
 use crate::error::HttpError;
-use crate::request::{Params, Tenant, now_ns, positive};
+use crate::request::{Params, Tenant, positive};
 use axum::extract::{Path, State};
 use axum::response::Response;
 
@@ -15,10 +15,8 @@ pub(super) async fn handle(
     Path(name): Path<String>,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let request = request(&params, now_ns())?;
     let limit = positive(&params, "limit", DEFAULT_LIMIT)?;
-    let fields = state.query().detect_fields(&tenant, request);
-    let (fields, _) = state.gate().run(fields).await?;
+    let fields = fields(&state, &tenant, &params).await?;
     let field = fields.iter().find(|field| *field.label == *name);
     let values = field.map(|field| field.values()).unwrap_or_default();
     Ok(json_response(write_field_values(values, limit)))

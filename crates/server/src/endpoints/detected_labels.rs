@@ -14,8 +14,12 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let now_ns = now_ns();
+    let span = span(&params, now_ns)?;
     let matchers = selector(&params)?;
+    let Some(span) = state.policy().admit_span(span, now_ns)? else {
+        return Ok(json_response(write_detected_labels(&[])));
+    };
     let labels = state.query().detect_labels(&tenant, &matchers, span);
     let (labels, _) = state.gate().run(labels).await?;
     Ok(json_response(write_detected_labels(&labels)))

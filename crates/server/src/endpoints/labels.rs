@@ -3,7 +3,7 @@
 use crate::AppState;
 use crate::encode::{json_response, write_names};
 use crate::error::HttpError;
-use crate::request::{Params, Tenant, now_ns, span};
+use crate::request::{Params, Tenant, listing_span, now_ns};
 use axum::extract::State;
 use axum::response::Response;
 use timberline_logql::ast::Matcher;
@@ -14,8 +14,12 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let now_ns = now_ns();
+    let span = listing_span(&params, now_ns)?;
     let matchers = selector(&params)?;
+    let Some(span) = state.policy().admit_span(span, now_ns)? else {
+        return Ok(json_response(write_names(&[])));
+    };
     let (names, _) = state.gate().run(state.query().labels(&tenant, &matchers, span)).await?;
     Ok(json_response(write_names(&names)))
 }
@@ -25,5 +29,5 @@ pub(super) fn selector(params: &Params) -> Result<Vec<Matcher>, HttpError> {
     let Some(text) = params.get("query") else {
         return Ok(Vec::new());
     };
-    timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.report()))
+    Ok(timberline_logql::parse_selector(text)?)
 }

@@ -14,8 +14,12 @@ pub(super) async fn handle(
     Tenant(tenant): Tenant,
     params: Params,
 ) -> Result<Response, HttpError> {
-    let span = span(&params, now_ns())?;
+    let now_ns = now_ns();
+    let span = span(&params, now_ns)?;
     let selectors = selectors(&params)?;
+    let Some(span) = state.policy().admit_span(span, now_ns)? else {
+        return Ok(json_response(write_label_sets(&[])));
+    };
     let (sets, _) = state
         .gate()
         .run(state.query().series(&tenant, &selectors, span))
@@ -31,7 +35,7 @@ fn selectors(params: &Params) -> Result<Vec<Vec<Matcher>>, HttpError> {
         .filter(|text| !text.is_empty());
     let mut selectors = Vec::new();
     for text in texts {
-        selectors.push(timberline_logql::parse_selector(text).map_err(|error| HttpError::bad_request(error.report()))?);
+        selectors.push(timberline_logql::parse_selector(text)?);
     }
     Ok(selectors)
 }

@@ -9,7 +9,7 @@ mod limits;
 pub(crate) use classic::from_openmetrics;
 
 use crate::AppState;
-use crate::error::Fault;
+use crate::error::{Fault, LimitHit};
 use crate::limits::{PushBudget, QueryGate};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -43,6 +43,11 @@ struct ReasonLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FaultLabels {
     kind: &'static str,
 }
@@ -56,6 +61,7 @@ pub(crate) struct Metrics {
     pushed_entries: Counter,
     pushed_bytes: Counter,
     refused_bodies: Family<ReasonLabels, Counter>,
+    limits: Family<LimitLabels, Counter>,
     faults: Family<FaultLabels, Counter>,
 }
 
@@ -69,6 +75,7 @@ impl Metrics {
         let pushed_entries = Counter::default();
         let pushed_bytes = Counter::default();
         let refused_bodies = Family::<ReasonLabels, Counter>::default();
+        let limits = Family::<LimitLabels, Counter>::default();
         let faults = Family::<FaultLabels, Counter>::default();
 
         let server = registry.sub_registry_with_prefix("timberline");
@@ -100,6 +107,11 @@ impl Metrics {
             refused_bodies.clone(),
         );
         server.register(
+            "queries_over_limit",
+            "Queries refused with 400 because they pass a limit, by limit (evaluation: one met while running)",
+            limits.clone(),
+        );
+        server.register(
             "faults",
             "Requests that met a panic or damaged storage; never normal, the log tells which",
             faults.clone(),
@@ -116,6 +128,7 @@ impl Metrics {
             pushed_entries,
             pushed_bytes,
             refused_bodies,
+            limits,
             faults,
         }
     }
@@ -165,6 +178,9 @@ pub(crate) async fn observe_request(State(state): State<AppState>, request: Requ
     let response = next.run(request).await;
     if let Some(fault) = response.extensions().get::<Fault>() {
         metrics.faults.get_or_create(&FaultLabels { kind: fault.name() }).inc();
+    }
+    if let Some(LimitHit(limit)) = response.extensions().get() {
+        metrics.limits.get_or_create(&LimitLabels { limit }).inc();
     }
     let labels = RequestLabels {
         method,

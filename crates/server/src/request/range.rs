@@ -8,6 +8,8 @@ use timberline_query::{Direction, RangeRequest};
 use timberline_store::source::TimeSpan;
 
 const HOUR_NS: i64 = 3_600_000_000_000;
+/// An index period of the peer.
+const DAY_NS: i64 = 24 * HOUR_NS;
 const DEFAULT_LIMIT: usize = 100;
 
 /// `start` and `end` in nanoseconds, from `start`, `end`, `since` and their defaults.
@@ -38,6 +40,17 @@ fn bounds(params: &Params, now_ns: i64) -> Result<(i64, i64), HttpError> {
 pub(crate) fn span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> {
     let (min_ns, max_ns) = bounds(params, now_ns)?;
     Ok(TimeSpan { min_ns, max_ns })
+}
+
+/// The time span of a request for label names or values, at the granularity of an index (http-api.md 7): whole days, and the
+/// days next to them, of which the recorded server offers labels too. Who looks at a quiet hour wants the names of yesterday.
+pub(crate) fn listing_span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> {
+    let TimeSpan { min_ns, max_ns } = span(params, now_ns)?;
+    let until_next_day = DAY_NS - 1 - max_ns.rem_euclid(DAY_NS);
+    Ok(TimeSpan {
+        min_ns: min_ns.saturating_sub(min_ns.rem_euclid(DAY_NS)).saturating_sub(DAY_NS),
+        max_ns: max_ns.saturating_add(until_next_day).saturating_add(DAY_NS),
+    })
 }
 
 /// `limit`: a positive number, 100 where there is none.
@@ -139,6 +152,20 @@ mod tests {
         bad(
             "start=6&end=5",
             "end timestamp must not be before or equal to start time",
+        );
+    }
+
+    #[test]
+    fn listings_cover_whole_days_and_their_neighbours() {
+        let f = |params: &str, want: (i64, i64)| {
+            let span = listing_span(&Params::of(params), NOW).unwrap();
+            assert_eq!((span.min_ns, span.max_ns), want, "{params}");
+        };
+        f("start=0&end=0", (-DAY_NS, 2 * DAY_NS - 1));
+        f("start=86399&end=86400", (-DAY_NS, 3 * DAY_NS - 1));
+        f(
+            "start=-9223372036854775808&end=9223372036854775807",
+            (i64::MIN, i64::MAX),
         );
     }
 
