@@ -41,7 +41,7 @@ const LINES: [&str; 6] = [
     "plain text without structure",
 ];
 
-const STAGES: [&str; 14] = [
+const STAGES: [&str; 21] = [
     r#"|= "e" |~ "[a-z]+o" != "zzz" or "yyy" |> "<_> <_>""#,
     r#"|= ip("10.0.0.0/8")"#,
     "| json",
@@ -56,6 +56,13 @@ const STAGES: [&str; 14] = [
     r#"| json | line_format "{{.level}} {{.status}}" | logfmt"#,
     r#"| logfmt | label_format lvl=level, both="{{.lvl}}-{{.status}}" | latency > 1s | size < 1GB"#,
     r#"| decolorize | json | drop level, status="503" | keep user_id, pod"#,
+    r#"| logfmt | line_format `{{.level | ToUpper | printf "%-8s|%q" .status}} {{trunc 3 .msg}} {{len __line__}}`"#,
+    r#"| json | line_format `{{range $k, $v := .}}{{$k}}={{$v}} {{end}}{{.}}`"#,
+    r#"| line_format `{{with fromJson __line__}}{{.user.name}} {{range .roles}}{{.}},{{end}}{{end}}`"#,
+    r#"| logfmt | label_format x=`{{if and (eq .level "error") (gt (int .status) 500)}}{{add .status 1 | mul 2}}{{else}}{{divf .status 7}}{{end}}`"#,
+    r#"| line_format `{{regexReplaceAll "(e)(r)" __line__ "$2$1"}} {{count "[0-9]+" __line__}} {{__line__ | replace "a" "bb" | title}}`"#,
+    r#"| line_format `{{__timestamp__ | date "Mon Jan _2 15:04:05.000 MST 2006"}} {{toDateInZone "2006" "Europe/Paris" "2021" | unixEpoch}}`"#,
+    r#"| logfmt | line_format `{{duration .latency}} {{bytes .size}} {{substr 9 10 .level}} {{urlencode .msg}} {{b64enc .msg}} {{html .msg}}`"#,
 ];
 
 #[test]

@@ -32,8 +32,6 @@ pub struct Outcome {
     pub answer: Result<Answer, Error>,
     /// Every kind of error that some part of the query meets: which of them is found first is not promised.
     pub errors: Vec<Error>,
-    /// The value of a window hangs on which of two streams is first at one nanosecond: nothing is promised.
-    pub unordered: bool,
     /// A choice was made between two fractions that differ by no more than rounding: the order of a sum decides it.
     pub rounding: bool,
 }
@@ -43,7 +41,6 @@ impl Outcome {
         Self {
             errors: answer.as_ref().err().copied().into_iter().collect(),
             answer,
-            unordered: false,
             rounding: false,
         }
     }

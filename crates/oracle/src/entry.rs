@@ -70,6 +70,8 @@ pub(crate) struct Entry {
     metadata: Labels,
     /// What parsers and `label_format` made.
     parsed: Labels,
+    /// Names of the labels the entry came with: parsed ones stay apart from them even where they were removed since.
+    given: BTreeSet<String>,
     /// Kind, and whether there are details: their words are free.
     error: Option<(String, bool)>,
 }
@@ -87,6 +89,7 @@ impl Entry {
             metadata.insert(name, value.clone());
         }
         Self {
+            given: row.labels.keys().chain(metadata.keys()).cloned().collect(),
             timestamp_ns: row.timestamp_ns,
             line: row.line.clone(),
             stream: row.labels.clone(),
@@ -146,7 +149,7 @@ impl Entry {
     /// The name under which an extracted label goes, if it goes anywhere.
     fn free_name(&self, name: &str) -> Option<String> {
         let mut name = name.to_owned();
-        if self.stream.contains_key(&name) || self.metadata.contains_key(&name) {
+        if self.given.contains(&name) {
             name.push_str("_extracted");
         }
         (!name.is_empty() && !self.parsed.contains_key(&name)).then_some(name)

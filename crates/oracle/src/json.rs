@@ -7,6 +7,8 @@ pub(crate) enum Value {
     /// Number, `true` or `false`.
     Bare(String),
     Null,
+    /// Something that does not end or is no value.
+    Damaged,
     /// Items, and the text as written if it is intact.
     Array(Vec<Value>, Option<String>),
     /// Members in order, and the text as written if it is intact.
@@ -71,10 +73,6 @@ impl Reader<'_> {
         let rest = &self.text[self.at..];
         let end = rest.find([',', '}', ']', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
         let word = &rest[..end];
-        // A word that the text ends with may be cut.
-        if end == rest.len() {
-            return self.damaged();
-        }
         self.at += end;
         match word {
             "null" => Some(Value::Null),
@@ -114,8 +112,7 @@ impl Reader<'_> {
                 self.intact = false;
                 break;
             };
-            let Some(value) = self.value() else { break };
-            members.push((name, value));
+            members.push((name, self.value().unwrap_or(Value::Damaged)));
             if !self.intact {
                 break;
             }
@@ -135,8 +132,7 @@ impl Reader<'_> {
             return Value::Array(items, self.written(start));
         }
         loop {
-            let Some(item) = self.value() else { break };
-            items.push(item);
+            items.push(self.value().unwrap_or(Value::Damaged));
             if !self.intact {
                 break;
             }

@@ -18,7 +18,7 @@ pub(crate) fn passes(filter: &LabelFilter, entry: &mut Entry) -> Result<bool, Er
         LabelFilter::Ip { name, negated, range } => {
             let bounds = ip::bounds(range)?;
             Ok(match entry.get(name) {
-                None => false,
+                None | Some("") => false,
                 Some(value) => ip::found_in(value, bounds) != *negated,
             })
         }

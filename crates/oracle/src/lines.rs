@@ -49,7 +49,7 @@ pub(crate) fn evaluate(rows: &[Row], log: &LogExpr, ask: &Ask) -> Result<Answer,
     for row in rows {
         if (start_ns..end_ns).contains(&row.timestamp_ns)
             && pipeline::selects(log, row)?
-            && let Some(entry) = pipeline::run(&log.stages, row)?
+            && let Some(entry) = pipeline::run(&log.stages, log.stages.len(), row)?
         {
             let found = Found {
                 timestamp_ns: row.timestamp_ns,

@@ -28,7 +28,6 @@ pub(crate) struct Sample {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) errors: Vec<Error>,
-    pub(crate) unordered: bool,
     pub(crate) rounding: bool,
 }
 
@@ -109,16 +108,11 @@ pub(crate) fn evaluate(rows: &[Row], expr: &MetricExpr, ask: &Ask) -> Outcome {
         }
         Ask::Lines { .. } => return Outcome::of(Err(Error::BadRequest)),
     };
-    let Notes {
-        errors,
-        unordered,
-        rounding,
-    } = evaluator.notes;
+    let Notes { errors, rounding } = evaluator.notes;
     let answer = errors.first().map_or(Ok(answer), |error| Err(*error));
     Outcome {
         answer,
         errors,
-        unordered,
         rounding,
     }
 }
@@ -152,7 +146,7 @@ impl Evaluator<'_> {
                         .note(Window::new(self.rows, range, around), Window::default());
                     self.windows.insert(key, window);
                 }
-                let result = range::at(range, &self.windows[&key], time_ns, &mut self.notes);
+                let result = range::at(range, &self.windows[&key], time_ns);
                 Value::Vector(self.notes.note(result, Vec::new()))
             }
             MetricExpr::Vector(aggregation) => {

@@ -46,7 +46,7 @@ fn flatten(entry: &mut Entry, name: &str, value: &Value) {
                 flatten(entry, &format!("{name}_{member}"), value);
             }
         }
-        Value::Array(..) | Value::Null => {}
+        Value::Array(..) | Value::Null | Value::Damaged => {}
         Value::Text(text) | Value::Bare(text) => entry.extract(&sanitised(name), text),
     }
 }
@@ -69,8 +69,8 @@ pub(crate) fn json_some(entry: &mut Entry, extractions: &[Extraction]) -> Result
             Some(Value::Text(text) | Value::Bare(text)) => entry.extract(&extraction.label, text),
             Some(Value::Array(_, Some(text)) | Value::Object(_, Some(text))) => entry.extract(&extraction.label, text),
             Some(Value::Null) => entry.extract(&extraction.label, ""),
-            Some(Value::Array(..) | Value::Object(..)) => {
-                entry.extract_nothing(&extraction.label);
+            Some(Value::Damaged | Value::Array(..) | Value::Object(..)) => {
+                entry.extract(&extraction.label, "");
                 entry.fail(JSON_ERROR, true);
             }
             None => entry.extract_nothing(&extraction.label),
@@ -161,4 +161,11 @@ pub(crate) fn unpack(entry: &mut Entry) {
         }
         _ => entry.fail(JSON_ERROR, true),
     }
+}
+
+/// `| unpack` where only its line counts.
+pub(crate) fn unpack_line(entry: &mut Entry) {
+    let mut unpacked = entry.clone();
+    unpack(&mut unpacked);
+    entry.line = unpacked.line;
 }

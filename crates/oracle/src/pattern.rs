@@ -115,23 +115,19 @@ pub(crate) fn matches(pattern: &str, line: &str) -> Result<bool, Error> {
             Part::Capture(_) if last => return Ok(!rest.is_empty()),
             Part::Capture(_) => wildcard = true,
             Part::Literal(literal) => {
-                // A wildcard takes at least one byte.
-                let from = usize::from(wildcard);
-                let found = rest
-                    .as_bytes()
-                    .get(from..)
-                    .and_then(|tail| position(tail, literal.as_bytes()));
-                let Some(at) = found else { return Ok(false) };
-                rest = &rest[from + at + literal.len()..];
+                // The first occurrence counts, and a wildcard takes at least one byte.
+                let Some((before, after)) = rest.split_once(literal.as_str()) else {
+                    return Ok(false);
+                };
+                if wildcard && before.is_empty() {
+                    return Ok(false);
+                }
+                rest = after;
                 wildcard = false;
             }
         }
     }
     Ok(rest.is_empty())
-}
-
-fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    (0..=bytes.len().checked_sub(part.len())?).find(|&at| bytes[at..].starts_with(part))
 }
 
 #[cfg(test)]

@@ -16,12 +16,16 @@ pub(crate) fn selects(log: &LogExpr, row: &Row) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Applies all stages; `None` if one of them drops the entry.
-pub(crate) fn run(stages: &[Stage], row: &Row) -> Result<Option<Entry>, Error> {
+/// Applies all stages; `None` if one of them drops the entry. Nothing reads the labels that parsers make from stage `unread_from` on: these are
+/// passed over, but for the line that `unpack` makes.
+pub(crate) fn run(stages: &[Stage], unread_from: usize, row: &Row) -> Result<Option<Entry>, Error> {
     let mut entry = Entry::new(row);
-    for stage in stages {
-        if !apply(stage, &mut entry)? {
-            return Ok(None);
+    for (at, stage) in stages.iter().enumerate() {
+        match stage {
+            Stage::Json(_) | Stage::Logfmt { .. } | Stage::Regexp(_) | Stage::Pattern(_) if at >= unread_from => {}
+            Stage::Unpack if at >= unread_from => parsers::unpack_line(&mut entry),
+            _ if apply(stage, &mut entry)? => {}
+            _ => return Ok(None),
         }
     }
     Ok(Some(entry))

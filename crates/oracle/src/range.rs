@@ -1,15 +1,16 @@
 //! Functions over the entries of a window (logql.md 13).
 
 use crate::entry::{ERROR, Entry, Labels, Row};
-use crate::metric::{Notes, Sample};
+use crate::metric::Sample;
 use crate::vector::{group_labels, is_nothing};
 use crate::{Error, convert, label_filter, pipeline};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use timberline_logql::ast::{
-    Conversion, MatchOp, Matcher, RangeAggregation, RangeOp, Stage, Unwrap, VectorAggregation, VectorOp,
+    Conversion, LabelSelect, LabelSource, MatchOp, Matcher, RangeAggregation, RangeOp, Stage, Unwrap,
+    VectorAggregation, VectorOp,
 };
 
-/// The entries of a range aggregation that passed its pipeline, by time; of one time in order of arrival.
+/// The entries of a range aggregation that passed its pipeline, by time.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     entries: Vec<Measured>,
@@ -19,7 +20,6 @@ pub(crate) struct Window {
 #[derive(Clone, Debug)]
 struct Measured {
     timestamp_ns: i64,
-    stored_stream: Labels,
     /// Of its series.
     labels: Labels,
     value: f64,
@@ -33,60 +33,54 @@ impl Window {
         around: Option<&VectorAggregation>,
     ) -> Result<Self, Error> {
         pipeline::check(&range.log)?;
-        let stages = needed(range, around);
+        let unread_from = unread_from(range, around);
         let mut entries = Vec::new();
         for row in rows {
             if pipeline::selects(&range.log, row)?
-                && let Some(entry) = pipeline::run(&stages, row)?
-                && let Some(measured) = measure(range, around, entry, &row.labels)?
+                && let Some(entry) = pipeline::run(&range.log.stages, unread_from, row)?
+                && let Some(measured) = measure(range, around, entry)?
             {
                 entries.push(measured);
             }
         }
-        entries.sort_by_key(|e| e.timestamp_ns);
+        // Of one time the smaller number counts as earlier: the engine's decision, so that the answer does not hang on where rows are stored.
+        entries.sort_by(|a, b| a.timestamp_ns.cmp(&b.timestamp_ns).then(a.value.total_cmp(&b.value)));
         Ok(Self { entries })
     }
 }
 
-/// The stages that are run: where nothing reads what parsers make, and nothing tells entries apart, they are left out, so that they can't
-/// fail (logql.md 11, skipped parsers).
-fn needed(range: &RangeAggregation, around: Option<&VectorAggregation>) -> Vec<Stage> {
-    let stages = range.log.stages.clone();
-    let sums_all = around.is_some_and(|v| v.op == VectorOp::Sum && is_nothing(v.grouping.as_ref()));
-    let counts = matches!(
-        range.op,
-        RangeOp::CountOverTime | RangeOp::Rate | RangeOp::BytesOverTime | RangeOp::BytesRate
-    );
-    let reads = |stage: &Stage| {
-        matches!(
-            stage,
-            Stage::LabelFilter(_) | Stage::LineFormat(_) | Stage::LabelFormat(_) | Stage::Drop(_) | Stage::Keep(_)
-        )
+/// The grouping of a sum that stands directly around a function that adds up: what it asks for is known to the pipeline.
+fn summed<'a>(range: &RangeAggregation, around: Option<&'a VectorAggregation>) -> Option<&'a VectorAggregation> {
+    use RangeOp::{BytesOverTime, BytesRate, CountOverTime, Rate, SumOverTime};
+    let adds_up = matches!(range.op, CountOverTime | Rate | BytesOverTime | BytesRate | SumOverTime);
+    around.filter(|v| v.op == VectorOp::Sum && adds_up)
+}
+
+/// From which stage on parsers are passed over: where nothing reads what they make, and nothing tells entries apart, they can't fail
+/// (logql.md 11, skipped parsers).
+fn unread_from(range: &RangeAggregation, around: Option<&VectorAggregation>) -> usize {
+    let matches_value = |select: &LabelSelect| matches!(select, LabelSelect::Matcher(_));
+    let reads = |stage: &Stage| match stage {
+        Stage::LabelFilter(_) => true,
+        Stage::LineFormat(template) => template.contains("{{."),
+        Stage::LabelFormat(formats) => formats.iter().any(|format| match &format.source {
+            LabelSource::Label(_) => true,
+            LabelSource::Template(template) => template.contains("{{."),
+        }),
+        Stage::Drop(selects) | Stage::Keep(selects) => selects.iter().any(matches_value),
+        _ => false,
     };
-    if !sums_all || !counts || range.unwrap.is_some() {
-        return stages;
+    let sums_all = summed(range, around).is_some_and(|v| is_nothing(v.grouping.as_ref()));
+    if !sums_all || range.unwrap.is_some() {
+        return range.log.stages.len();
     }
-    let last_reader = stages.iter().rposition(reads).map_or(0, |at| at + 1);
-    let keeps = |(at, stage): &(usize, Stage)| {
-        let parser = matches!(
-            stage,
-            Stage::Json(_) | Stage::Logfmt { .. } | Stage::Regexp(_) | Stage::Pattern(_)
-        );
-        *at < last_reader || !parser
-    };
-    stages
-        .into_iter()
-        .enumerate()
-        .filter(keeps)
-        .map(|(_, stage)| stage)
-        .collect()
+    range.log.stages.iter().rposition(reads).map_or(0, |at| at + 1)
 }
 
 fn measure(
     range: &RangeAggregation,
     around: Option<&VectorAggregation>,
     mut entry: Entry,
-    stored_stream: &Labels,
 ) -> Result<Option<Measured>, Error> {
     let value = match &range.unwrap {
         None => match range.op {
@@ -98,10 +92,12 @@ fn measure(
             None => return Ok(None),
         },
     };
-    let by = range.grouping.as_ref().or(around.and_then(|v| v.grouping.as_ref()));
+    let by = range
+        .grouping
+        .as_ref()
+        .or(summed(range, around).and_then(|v| v.grouping.as_ref()));
     let by = |name: &str| by.is_some_and(|g| !g.without && g.labels.iter().any(|l| l == name));
     let mut labels = entry.labels();
-    labels.retain(|_, value| !value.is_empty());
     if let Some(unwrap) = &range.unwrap
         && !by(&unwrap.label)
     {
@@ -117,7 +113,6 @@ fn measure(
     }
     Ok(Some(Measured {
         timestamp_ns: entry.timestamp_ns,
-        stored_stream: stored_stream.clone(),
         labels,
         value,
         failed,
@@ -147,12 +142,7 @@ fn unwrapped(unwrap: &Unwrap, entry: &mut Entry) -> Result<Option<f64>, Error> {
 }
 
 /// The series at one time.
-pub(crate) fn at(
-    range: &RangeAggregation,
-    window: &Window,
-    time_ns: i64,
-    notes: &mut Notes,
-) -> Result<Vec<Sample>, Error> {
+pub(crate) fn at(range: &RangeAggregation, window: &Window, time_ns: i64) -> Result<Vec<Sample>, Error> {
     let end_ns = time_ns - range.offset_ns;
     let start_ns = end_ns - range.range_ns;
     let inside = |e: &&Measured| start_ns < e.timestamp_ns && e.timestamp_ns <= end_ns;
@@ -173,7 +163,7 @@ pub(crate) fn at(
         series.entry(entry.labels.clone()).or_default().push(entry);
     }
     let sample = |(labels, entries): (Labels, Vec<&Measured>)| Sample {
-        value: value(range, &entries, start_ns, end_ns, notes),
+        value: value(range, &entries, start_ns, end_ns),
         labels,
     };
     Ok(series.into_iter().map(sample).collect())
@@ -191,7 +181,7 @@ fn absent_labels(matchers: &[Matcher]) -> Labels {
 }
 
 /// The value of one series; it has at least one entry.
-fn value(range: &RangeAggregation, entries: &[&Measured], start_ns: i64, end_ns: i64, notes: &mut Notes) -> f64 {
+fn value(range: &RangeAggregation, entries: &[&Measured], start_ns: i64, end_ns: i64) -> f64 {
     let values: Vec<f64> = entries.iter().map(|e| e.value).collect();
     let seconds = range.range_ns as f64 / 1e9;
     let sum: f64 = values.iter().sum();
@@ -204,27 +194,11 @@ fn value(range: &RangeAggregation, entries: &[&Measured], start_ns: i64, end_ns:
         RangeOp::StdvarOverTime => variance(&values),
         RangeOp::StddevOverTime => variance(&values).sqrt(),
         RangeOp::QuantileOverTime => quantile(range.parameter.unwrap_or(f64::NAN), values),
-        RangeOp::FirstOverTime => {
-            notes.unordered |= ambiguous(entries, entries[0].timestamp_ns);
-            values[0]
-        }
-        RangeOp::LastOverTime => {
-            notes.unordered |= ambiguous(entries, entries[entries.len() - 1].timestamp_ns);
-            values[values.len() - 1]
-        }
-        RangeOp::RateCounter => {
-            notes.unordered |= entries.iter().any(|e| ambiguous(entries, e.timestamp_ns));
-            counter_rate(entries, start_ns, end_ns)
-        }
+        RangeOp::FirstOverTime => values[0],
+        RangeOp::LastOverTime => values[values.len() - 1],
+        RangeOp::RateCounter => counter_rate(entries, start_ns, end_ns),
         RangeOp::AbsentOverTime => 1.0,
     }
-}
-
-/// Whether entries of several stored streams have this time, and not the same value.
-fn ambiguous(entries: &[&Measured], timestamp_ns: i64) -> bool {
-    let then: Vec<_> = entries.iter().filter(|e| e.timestamp_ns == timestamp_ns).collect();
-    let streams: BTreeSet<&Labels> = then.iter().map(|e| &e.stored_stream).collect();
-    streams.len() > 1 && then.iter().any(|e| e.value.to_bits() != then[0].value.to_bits())
 }
 
 /// The least number; NaN only if there are no others.
@@ -273,6 +247,10 @@ fn counter_rate(entries: &[&Measured], start_ns: i64, end_ns: i64) -> f64 {
     }
     let seconds = |from: i64, to: i64| (to - from) as f64 / 1e9;
     let sampled = seconds(first.timestamp_ns, last.timestamp_ns);
+    if sampled == 0.0 {
+        // As of one sample: the engine's decision.
+        return 0.0;
+    }
     let average = sampled / (entries.len() - 1) as f64;
     let mut before = seconds(start_ns, first.timestamp_ns);
     let after = seconds(last.timestamp_ns, end_ns);

@@ -107,7 +107,9 @@ impl QueryContext {
             return Vec::new();
         }
         let most = self.limits.max_series;
-        vec![format!("maximum number of series ({most}) reached for a single query; returning partial results")]
+        vec![format!(
+            "maximum number of series ({most}) reached for a single query; returning partial results"
+        )]
     }
 
     /// Refuses more points than the limit.

@@ -12,9 +12,6 @@ pub enum QueryError {
     /// The query can't be answered with these parameters or this data (400).
     #[error("{0}")]
     BadRequest(String),
-    /// A part of the language that this version does not evaluate; named in the message (400).
-    #[error("{0}")]
-    NotSupported(String),
     /// A limit was passed; the message names it and its value (400).
     #[error("{0}")]
     Limit(String),

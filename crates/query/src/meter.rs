@@ -3,8 +3,9 @@
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_physical_plan::metrics::{
-    Count, ExecutionPlanMetricsSet, Gauge, MetricBuilder, MetricValue, MetricsSet, ScopedTimerGuard, Time,
+    Count, ExecutionPlanMetricsSet, Gauge, MetricBuilder, MetricValue, MetricsSet, Time,
 };
+use std::time::Instant;
 
 const ROWS_IN: &str = "rows_in";
 const MEMORY_PEAK: &str = "memory_peak";
@@ -41,8 +42,11 @@ impl Meter {
     }
 
     /// Counts the time until the returned value is dropped as work.
-    pub(crate) fn busy(&self) -> ScopedTimerGuard<'_> {
-        self.busy.timer()
+    pub(crate) fn busy(&self) -> Busy {
+        Busy {
+            time: self.busy.clone(),
+            since: Instant::now(),
+        }
     }
 
     /// From now on the partition holds so many bytes; refused beyond the limit of the query.
@@ -50,6 +54,18 @@ impl Meter {
         self.held.try_resize(bytes)?;
         self.memory_peak.set_max(bytes);
         Ok(())
+    }
+}
+
+/// Work that goes on; see [`Meter::busy`].
+pub(crate) struct Busy {
+    time: Time,
+    since: Instant,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.time.add_elapsed(self.since);
     }
 }
 

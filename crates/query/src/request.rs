@@ -113,7 +113,7 @@ impl Steps {
         if (request.end_ns - request.start_ns) / step_ns > limits.max_points {
             let text = format!(
                 "exceeded maximum resolution of {} points per time series. Try increasing the value of the step parameter",
-                with_thousands(limits.max_points)
+                with_thousands(limits.max_points.unsigned_abs())
             );
             return Err(QueryError::Limit(text));
         }
@@ -132,7 +132,7 @@ impl Steps {
 }
 
 /// `11000` as `11,000`.
-pub(crate) fn with_thousands(n: impl ToString) -> String {
+pub(crate) fn with_thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {

@@ -140,9 +140,7 @@ impl From<QueryError> for HttpError {
             return Self::over_limit("evaluation", text);
         }
         let status = match error {
-            QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
-                StatusCode::BAD_REQUEST
-            }
+            QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::Limit(_) => StatusCode::BAD_REQUEST,
             // Nobody reads it.
             QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
             QueryError::Storage(_) | QueryError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,

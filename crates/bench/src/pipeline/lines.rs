@@ -40,14 +40,14 @@ pub(super) fn statistics(count: usize) -> Lines {
     Lines::generate(count, 21, |rng| {
         let (second, millis) = (rng.random_range(0..60), rng.random_range(0..1000));
         let tenant = rng.random_range(10..99);
-        let trace: u64 = rng.random();
+        let trace: u128 = rng.random();
         let latency = pick(rng, &["fast", "slow"]);
         let minutes = rng.random_range(1..10);
         let (bytes, rows) = (rng.random_range(10..1000), rng.random_range(10..1000));
         let (whole, fraction) = (rng.random_range(11..99), rng.random_range(100_000..999_999));
         let range_type = pick(rng, &["range", "instant"]);
         format!(
-            "level=info ts=2026-05-04T08:15:{second:02}.{millis:03}Z caller=metrics.go:151 org_id={tenant} traceID={trace:016x} latency={latency} \
+            "level=info ts=2026-05-04T08:15:{second:02}.{millis:03}Z caller=metrics.go:151 org_id={tenant} traceID={trace:032x} latency={latency} \
              query=\"sum(rate({{shop=\\\"north\\\"}}[{minutes}m]))\" query_type=metric range_type={range_type} length=6h0m0s step=1m0s \
              duration={whole}.{fraction}ms status=200 throughput_mb={bytes}.{rows} total_bytes_mb={rows}.{bytes}"
         )
@@ -66,7 +66,7 @@ pub(super) fn small_json(count: usize) -> Lines {
     })
 }
 
-/// About 300 bytes of 14 members, nested ones among them, as services write them.
+/// About 300 bytes of 12 members, nested ones among them, as services write them.
 pub(super) fn large_json(count: usize) -> Lines {
     Lines::generate(count, 23, |rng| {
         let level = pick(rng, &["info", "warn", "error"]);
@@ -79,7 +79,7 @@ pub(super) fn large_json(count: usize) -> Lines {
     })
 }
 
-/// About 120 bytes in the manner of web servers.
+/// About 110 bytes in the manner of web servers.
 pub(super) fn access(count: usize) -> Lines {
     Lines::generate(count, 24, |rng| {
         let (a, b, c) = (
@@ -96,7 +96,7 @@ pub(super) fn access(count: usize) -> Lines {
     })
 }
 
-/// About 90 bytes of prose; one line in fifty tells of a timeout, one of a refusal.
+/// About 100 bytes of prose; one line in fifty tells of a timeout, one of a refusal.
 pub(super) fn prose(count: usize) -> Lines {
     Lines::generate(count, 25, |rng| {
         let what = match rng.random_range(0..50) {

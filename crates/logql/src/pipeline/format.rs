@@ -131,6 +131,11 @@ impl LabelFormatStage {
         Ok(Self { assignments: compiled })
     }
 
+    /// True if the stage gives a value to a label of this name.
+    pub(super) fn makes(&self, name: &str) -> bool {
+        self.assignments.iter().any(|assignment| assignment.label == name)
+    }
+
     /// The labels that the stage's templates read.
     pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
         self.templates().flat_map(Template::fields)

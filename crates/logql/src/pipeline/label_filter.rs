@@ -3,10 +3,12 @@
 //! Label filters (logql.md 6) and the text matchers of `drop` and `keep`.
 
 use regex::bytes::Regex;
+use regex_syntax::hir::Hir;
 
 use super::convert::{ConversionError, parse_duration_ns, parse_number, parse_size_bytes};
 use super::entry::{ERROR, ERROR_DETAILS, ErrorKind, Labels};
 use super::ip::is_found_in;
+use super::literals::{hir_of, literals_within};
 use crate::ast::{CompareOp, Comparison, LabelFilter, MatchOp, Matcher};
 use crate::ip::IpRange;
 use crate::regexp::compile_regex;
@@ -171,6 +173,19 @@ impl TextMatcher {
         };
         let may_be_absent = self.negated || values.iter().any(|value| value.is_empty());
         (!may_be_absent).then_some(values)
+    }
+
+    /// Texts of which the label's value must hold one. `None` where there are none, where the label may be absent, or where they
+    /// are too short or too many for a search of them to be of use.
+    pub(super) fn literals_within(&self) -> Option<Vec<Vec<u8>>> {
+        let expression = match &self.test {
+            TextTest::Regex(regex) if !self.negated => hir_of(regex)?,
+            _ => Hir::alternation(self.required_values()?.into_iter().map(Hir::literal).collect()),
+        };
+        if self.name == ERROR || self.name == ERROR_DETAILS {
+            return None;
+        }
+        literals_within(&expression)
     }
 }
 

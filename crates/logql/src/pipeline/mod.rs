@@ -45,6 +45,7 @@ mod names;
 mod needs;
 mod order;
 mod pattern;
+mod prefilter;
 mod regexp;
 mod required;
 mod runner;
@@ -71,6 +72,7 @@ use self::label_filter::LabelTest;
 use self::logfmt::LogfmtStage;
 use self::needs::{Needed, Needs};
 use self::pattern::PatternStage;
+use self::prefilter::{Prefilter, insert_prefilters};
 use self::regexp::RegexpStage;
 use self::select::{DropStage, KeepStage};
 use crate::ast::Stage;
@@ -106,6 +108,7 @@ pub struct Pipeline {
 enum Step {
     LineFilter(LineMatcher),
     LabelFilter(LabelTest),
+    Prefilter(Box<Prefilter>),
     Json(JsonStage),
     JsonPath(JsonPathStage),
     Logfmt(LogfmtStage),
@@ -151,6 +154,8 @@ impl Pipeline {
         });
         line_filters.retain(|matcher| !matcher.keeps_all());
         steps.extend(rest);
+        line_filters_first(&mut steps);
+        insert_prefilters(&mut steps);
         Ok(Self {
             line_filters,
             steps,
@@ -181,7 +186,41 @@ impl Pipeline {
     }
 }
 
+/// Moves line filters that see a rewritten line to behind the stage that rewrote it.
+fn line_filters_first(steps: &mut [Step]) {
+    for at in 0..steps.len() {
+        if matches!(steps[at], Step::LineFilter(_)) {
+            let may_stay_before = |step: &Step| step.changes_line() || matches!(step, Step::LineFilter(_));
+            let to = steps[..at]
+                .iter()
+                .rposition(may_stay_before)
+                .map_or(0, |place| place + 1);
+            steps[to..=at].rotate_right(1);
+        }
+    }
+}
+
 impl Step {
+    /// True if the stage makes labels of what it finds in the line.
+    fn is_parser(&self) -> bool {
+        match self {
+            Self::Json(_)
+            | Self::JsonPath(_)
+            | Self::Logfmt(_)
+            | Self::Regexp(_)
+            | Self::Pattern(_)
+            | Self::Unpack(_) => true,
+            Self::LineFilter(_)
+            | Self::LabelFilter(_)
+            | Self::Prefilter(_)
+            | Self::LineFormat(_)
+            | Self::LabelFormat(_)
+            | Self::Decolorize
+            | Self::Drop(_)
+            | Self::Keep(_) => false,
+        }
+    }
+
     fn changes_line(&self) -> bool {
         matches!(self, Self::LineFormat(_) | Self::Unpack(_) | Self::Decolorize)
     }

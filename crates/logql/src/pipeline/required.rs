@@ -57,21 +57,7 @@ impl Pipeline {
 impl Step {
     /// True if a label may exist behind the stage that was neither of the stream nor of the metadata, or under another name.
     fn makes_labels(&self) -> bool {
-        match self {
-            Self::LineFilter(_)
-            | Self::LabelFilter(_)
-            | Self::LineFormat(_)
-            | Self::Decolorize
-            | Self::Drop(_)
-            | Self::Keep(_) => false,
-            Self::Json(_)
-            | Self::JsonPath(_)
-            | Self::Logfmt(_)
-            | Self::Regexp(_)
-            | Self::Pattern(_)
-            | Self::Unpack(_)
-            | Self::LabelFormat(_) => true,
-        }
+        self.is_parser() || matches!(self, Self::LabelFormat(_))
     }
 }
 

@@ -12,6 +12,7 @@ use super::format::LabelFormatScratch;
 use super::json::JsonScratch;
 use super::key::{GroupLabels, append_group_key, append_labels_key};
 use super::logfmt::LogfmtScratch;
+use super::prefilter::Worth;
 use super::{Pipeline, Step};
 use crate::labels::LabelSet;
 use crate::template::Scratch as TemplateScratch;
@@ -30,6 +31,8 @@ pub struct Runner {
     template: TemplateScratch,
     /// One per `regexp` stage, in order.
     captures: Vec<CaptureLocations>,
+    /// One per prefilter, in order.
+    worths: Vec<Worth>,
 }
 
 /// An entry that came through the pipeline.
@@ -49,6 +52,8 @@ impl Runner {
             _ => None,
         });
         let captures = regexps.collect();
+        let prefilters = pipeline.steps.iter().filter(|step| matches!(step, Step::Prefilter(_)));
+        let worths = prefilters.map(|_| Worth::default()).collect();
         Self {
             pipeline,
             labels: Labels::default(),
@@ -59,6 +64,7 @@ impl Runner {
             label_format: LabelFormatScratch::default(),
             template: TemplateScratch::default(),
             captures,
+            worths,
         }
     }
 
@@ -89,9 +95,11 @@ impl Runner {
             label_format,
             template,
             captures,
+            worths,
         } = self;
         labels.start_entry(metadata);
         let mut captures = captures.iter_mut();
+        let mut worths = worths.iter_mut();
         let mut is_rewritten = false;
         for step in &pipeline.steps {
             let current = if is_rewritten { rewritten.as_slice() } else { line };
@@ -105,6 +113,17 @@ impl Runner {
                 Step::LabelFilter(filter) => {
                     if !filter.keeps(labels) {
                         return None;
+                    }
+                    false
+                }
+                Step::Prefilter(filter) => {
+                    let worth = worths.next().expect("bug: fewer notes than prefilters");
+                    if worth.is_given() {
+                        let may_keep = filter.may_keep(current, labels);
+                        worth.note(!may_keep);
+                        if !may_keep {
+                            return None;
+                        }
                     }
                     false
                 }

@@ -283,6 +283,7 @@ impl<'s, 'a> Executor<'s, 'a> {
         };
         match &first.kind {
             OperandKind::Function { function, regex } => {
+                self.place = Some(Place::Operand(first));
                 let call = Call {
                     function,
                     place: Place::Command(command),
@@ -405,7 +406,6 @@ impl<'s, 'a> Executor<'s, 'a> {
     }
 
     fn call(&mut self, call: &Call<'a>, regex: Option<&'a regex::bytes::Regex>, scope: Scope<'a>) -> Outcome<'a> {
-        self.place = Some(call.place);
         let Call { function, .. } = call;
         let fixed = function.parameters.len() - usize::from(call.receiver.is_some());
         let count = call.arguments.len() + usize::from(call.last.is_some());

@@ -27,10 +27,15 @@ pub(super) fn step(plan: &dyn ExecutionPlan) -> Step {
     } else {
         (plan.name().to_owned(), Vec::new())
     };
+    let work = if plan.is::<LogScanExec>() {
+        "of work, reading and decompressing included"
+    } else {
+        "of work"
+    };
     facts.extend(
         plan.metrics()
             .iter()
-            .flat_map(|metrics| measured(&Measured::of(metrics))),
+            .flat_map(|metrics| measured(&Measured::of(metrics), work)),
     );
     Step {
         name,
@@ -39,7 +44,7 @@ pub(super) fn step(plan: &dyn ExecutionPlan) -> Step {
     }
 }
 
-fn measured(measured: &Measured) -> [Fact; 3] {
+fn measured(measured: &Measured, work: &str) -> [Fact; 3] {
     let Measured {
         rows_in,
         rows_out,
@@ -51,7 +56,7 @@ fn measured(measured: &Measured) -> [Fact; 3] {
             "rows",
             format!("{} in, {} out", counted(rows_in, "row"), counted(rows_out, "row")),
         ),
-        Fact::new("time", format!("{} of work", seconds(busy_seconds))),
+        Fact::new("time", format!("{} {work}", seconds(busy_seconds))),
         Fact::new("memory", format!("{} at most", bytes(memory_peak_bytes))),
     ]
 }

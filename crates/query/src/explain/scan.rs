@@ -33,7 +33,7 @@ pub(super) fn describe(spec: &ScanSpec) -> (String, Vec<Fact>) {
 }
 
 fn gives(output: &ScanOutput) -> String {
-    let ScanOutput::Samples(value, labels) = output else {
+    let ScanOutput::Samples(value, labels, _) = output else {
         return "lines with all their labels".to_owned();
     };
     let value = match value {

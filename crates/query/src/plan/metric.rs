@@ -134,7 +134,7 @@ async fn plan_samples(
     // The parser takes a quantile with a parameter only.
     let function = RangeFunction::of(range.op, range.unwrap.is_some(), range.parameter.unwrap_or(f64::NAN));
     let grid = Grid::new(steps, range.range_ns, range.offset_ns);
-    let output = ScanOutput::Samples(value, labels);
+    let output = ScanOutput::Samples(value, labels, grid);
     let scan = planner
         .scan(&range.log, &wants, grid.span(), Direction::Backward, output, None)
         .await?;

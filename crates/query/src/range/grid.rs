@@ -64,6 +64,11 @@ impl Grid {
         self.until_ns(0) - self.base_ns
     }
 
+    /// True if times between two windows lie in none.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.whole_steps == 0
+    }
+
     /// Number of windows.
     pub(crate) fn windows(&self) -> usize {
         self.steps.count

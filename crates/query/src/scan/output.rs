@@ -4,6 +4,7 @@ use super::identity::Identity;
 use crate::QueryError;
 use crate::context::{KeyCache, QueryContext};
 use crate::node::schema;
+use crate::range::Grid;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
@@ -68,8 +69,8 @@ impl SeriesLabels {
 pub(crate) enum ScanOutput {
     /// Log lines; see [`EntryColumns`].
     Entries,
-    /// `timestamp`, `series`, `amount`.
-    Samples(SampleValue, SeriesLabels),
+    /// `timestamp`, `series`, `amount`, of the entries that a window of the grid holds.
+    Samples(SampleValue, SeriesLabels, Grid),
 }
 
 impl ScanOutput {
@@ -96,13 +97,21 @@ impl ScanOutput {
     pub(crate) fn reads_line(&self) -> bool {
         matches!(
             self,
-            ScanOutput::Entries | ScanOutput::Samples(SampleValue::LineBytes, _)
+            ScanOutput::Entries | ScanOutput::Samples(SampleValue::LineBytes, ..)
         )
     }
 
     /// True if what an entry gives depends on its line alone once its series is known.
     pub(crate) fn by_line(&self) -> bool {
-        matches!(self, ScanOutput::Samples(SampleValue::One | SampleValue::LineBytes, _))
+        matches!(self, ScanOutput::Samples(SampleValue::One | SampleValue::LineBytes, ..))
+    }
+
+    /// The grid if windows leave gaps: an entry between two windows counts nowhere, so it can't fail the query either.
+    pub(crate) fn gaps(&self) -> Option<&Grid> {
+        match self {
+            ScanOutput::Samples(.., grid) if grid.has_gaps() => Some(grid),
+            _ => None,
+        }
     }
 }
 
@@ -126,7 +135,7 @@ pub(crate) struct OutputBuilder {
 impl OutputBuilder {
     pub(crate) fn new(output: ScanOutput, context: Arc<QueryContext>) -> Self {
         let (group, shows_errors) = match &output {
-            ScanOutput::Samples(_, labels) => (labels.compile(), labels.shows_errors()),
+            ScanOutput::Samples(_, labels, _) => (labels.compile(), labels.shows_errors()),
             ScanOutput::Entries => (GroupLabels::all(), true),
         };
         Self {
@@ -171,7 +180,7 @@ impl OutputBuilder {
         mut entry: Processed<'_>,
     ) -> Result<Option<u32>, QueryError> {
         self.key.clear();
-        let ScanOutput::Samples(value, _) = &self.output else {
+        let ScanOutput::Samples(value, ..) = &self.output else {
             entry.labels_key(&mut self.key);
             let (key, table) = (&self.key, &self.context.entry_labels);
             let number = self.cache.get(key, || table.intern(Arc::new(decode_labels_key(key))))?;
@@ -220,7 +229,9 @@ impl OutputBuilder {
                 self.identities.0.push(identity.0);
                 self.identities.1.push(identity.1);
             }
-            ScanOutput::Samples(SampleValue::LineBytes, _) => self.push_sample(timestamp_ns, number, line.len() as f64),
+            ScanOutput::Samples(SampleValue::LineBytes, ..) => {
+                self.push_sample(timestamp_ns, number, line.len() as f64);
+            }
             ScanOutput::Samples(..) => self.push_sample(timestamp_ns, number, 1.0),
         }
         Ok(())

@@ -63,10 +63,13 @@ impl Worker {
                 count(&spec.counters.runs_skipped_by_limit, 1);
                 continue;
             }
+            // Reading and decompressing are work of this thread too.
+            let busy = self.meter.busy();
             if is_excluded(&spec, &task).await? {
                 continue;
             }
             self.read(&spec, task).await?;
+            drop(busy);
             // A search for few lines hands on what it has at once, so that the bound tightens early.
             let is_full = self.output.len() >= BATCH_ROWS || self.output.line_bytes() >= BATCH_BYTES;
             if is_full || (spec.bound.is_some() && self.output.len() > 0) {
@@ -78,6 +81,7 @@ impl Worker {
         if self.output.len() == 0 {
             return Ok(None);
         }
+        let _busy = self.meter.busy();
         let batch = self.output.finish()?;
         self.meter.rows_out(batch.num_rows());
         self.meter.hold(self.bytes())?;
@@ -96,14 +100,12 @@ impl Worker {
         let keys = selected.source.keys(task.run).await?;
         let mut page_bytes = keys.streams.len() * 16;
         self.meter.hold(self.bytes() + page_bytes)?;
-        let busy = self.meter.busy();
         let span = spec.bound.as_ref().map_or(spec.span, |bound| bound.clip(spec.span));
         let mut rows = std::mem::take(&mut self.rows);
         let may_repeat = choose_rows(spec, selected, &keys, span, &mut rows);
         count(&counters.rows_scanned, keys.streams.len());
         count(&counters.lines_processed, rows.len());
         self.meter.rows_in(rows.len());
-        drop(busy);
 
         let filters = spec.pipeline.line_filters();
         let reads_line = may_repeat || spec.output.reads_line() || spec.pipeline.needs_line() || !filters.is_empty();
@@ -120,7 +122,6 @@ impl Worker {
             page_bytes += column.value_data().len() + column.value_offsets().len() * 4;
             self.meter.hold(self.bytes() + page_bytes)?;
             if !filters.is_empty() {
-                let _busy = self.meter.busy();
                 filter_lines(filters, &column, &mut kept, cancelled)?;
                 for (to, &from) in kept.iter().enumerate() {
                     rows[to] = rows[from as usize];
@@ -288,9 +289,13 @@ async fn is_excluded(spec: &ScanSpec, task: &RunTask) -> Result<bool, QueryError
 fn choose_rows(spec: &ScanSpec, source: &SelectedSource, keys: &Keys, span: TimeSpan, rows: &mut Vec<u32>) -> bool {
     rows.clear();
     let mut may_repeat = false;
+    let gaps = spec.output.gaps();
     for (row, (&id, &timestamp_ns)) in keys.streams.values().iter().zip(keys.timestamps.values()).enumerate() {
         let stream = source.stream(id);
         if stream == NOT_SELECTED || timestamp_ns < span.min_ns || timestamp_ns > span.max_ns {
+            continue;
+        }
+        if gaps.is_some_and(|grid| grid.cell(timestamp_ns).is_none()) {
             continue;
         }
         rows.push(row as u32);

@@ -41,7 +41,7 @@ impl VectorFunction for Aggregate {
             match self.op {
                 VectorOp::Sort | VectorOp::SortDesc => return Ok(self.sorted(input, context)),
                 VectorOp::Topk | VectorOp::ApproxTopk | VectorOp::Bottomk => {
-                    self.select(&input, &groups, context, &mut out)?
+                    self.select(&input, &groups, context, &mut out)?;
                 }
                 _ => self.reduce(&input, &groups, context, &mut out)?,
             }

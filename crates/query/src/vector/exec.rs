@@ -83,10 +83,9 @@ impl VectorExec {
             context.check_points(points_out)?;
             meter.rows_out(points_out);
             meter.hold(points.bytes())?;
-            let batches = points.into_batches().map(move |batch| {
+            let batches = points.into_batches().inspect(move |_| {
                 // The reservation lasts until the last batch is gone.
                 let _held = &meter;
-                batch
             });
             Ok::<_, DataFusionError>(futures::stream::iter(batches).boxed())
         };

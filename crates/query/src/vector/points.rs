@@ -80,7 +80,7 @@ impl Points {
                 Arc::new(Int64Array::from(times)),
                 Arc::new(Float64Array::from(values)),
             ];
-            (columns[0].len() > 0).then(|| Ok(RecordBatch::try_new(points_schema(), columns)?))
+            (!columns[0].is_empty()).then(|| Ok(RecordBatch::try_new(points_schema(), columns)?))
         })
     }
 

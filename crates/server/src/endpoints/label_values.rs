@@ -4,7 +4,7 @@ use super::labels::selector;
 use crate::AppState;
 use crate::encode::{json_response, write_names};
 use crate::error::HttpError;
-use crate::request::{Params, Tenant, listing_span, now_ns};
+use crate::request::{Params, Tenant, now_ns, span};
 use axum::extract::{Path, State};
 use axum::response::Response;
 
@@ -16,9 +16,9 @@ pub(super) async fn handle(
     params: Params,
 ) -> Result<Response, HttpError> {
     let now_ns = now_ns();
-    let span = listing_span(&params, now_ns)?;
+    let span = span(&params, now_ns)?;
     let matchers = selector(&params)?;
-    let Some(span) = state.policy().admit_span(span, now_ns)? else {
+    let Some(span) = state.policy().admit_listing(span, now_ns)? else {
         return Ok(json_response(write_names(&[])));
     };
     let values = state.query().label_values(&tenant, &name, &matchers, span);

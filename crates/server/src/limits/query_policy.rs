@@ -1,6 +1,7 @@
 //! What queries may ask for, checked before anything is read (http-api.md 15 and 17).
 
 use crate::error::HttpError;
+use crate::request::whole_days;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use timberline_logql::ast::{Expr, LogExpr, MetricExpr, RangeAggregation};
@@ -44,12 +45,9 @@ impl Default for QueryPolicy {
 impl QueryPolicy {
     /// The part of a time range that may be asked for; `None` if all of it is too far back.
     pub(crate) fn admit_span(&self, span: TimeSpan, now_ns: i64) -> Result<Option<TimeSpan>, HttpError> {
-        let mut min_ns = span.min_ns;
-        if let Some(lookback_ns) = limit_ns(self.max_query_lookback) {
-            min_ns = min_ns.max(now_ns.saturating_sub(lookback_ns));
-            if span.max_ns < min_ns {
-                return Ok(None);
-            }
+        let min_ns = span.min_ns.max(self.oldest_ns(now_ns));
+        if span.min_ns < min_ns && span.max_ns < min_ns {
+            return Ok(None);
         }
         if let Some(limit_ns) = limit_ns(self.max_query_length) {
             let length_ns = span.max_ns.saturating_sub(min_ns);
@@ -60,6 +58,24 @@ impl QueryPolicy {
             }
         }
         Ok(Some(TimeSpan { min_ns, ..span }))
+    }
+
+    /// The same for a request for label names or values, which are listed by whole days.
+    pub(crate) fn admit_listing(&self, span: TimeSpan, now_ns: i64) -> Result<Option<TimeSpan>, HttpError> {
+        let oldest_ns = self.oldest_ns(now_ns);
+        let listed = |span: TimeSpan| {
+            let days = whole_days(span);
+            TimeSpan {
+                min_ns: days.min_ns.max(oldest_ns),
+                ..days
+            }
+        };
+        Ok(self.admit_span(span, now_ns)?.map(listed))
+    }
+
+    /// How far back anything is found.
+    fn oldest_ns(&self, now_ns: i64) -> i64 {
+        limit_ns(self.max_query_lookback).map_or(i64::MIN, |lookback_ns| now_ns.saturating_sub(lookback_ns))
     }
 
     /// The part of a time range that a query may be asked for; `None` if all of it is too far back.
@@ -261,6 +277,14 @@ mod tests {
         f(9000, 3600, Some((7200, 3600)));
         f(9000, 7200, Some((7200, 7200)));
         f(9000, 7201, None);
+        // Listings go by whole days, but no further back than the rest.
+        let hour = TimeSpan {
+            min_ns: NOW - 3600 * SECOND_NS,
+            max_ns: NOW,
+        };
+        let listed = policy.admit_listing(hour, NOW).unwrap().unwrap();
+        assert_eq!(listed.min_ns, NOW - 7200 * SECOND_NS);
+        assert!(listed.max_ns > NOW);
         let old = TimeSpan { min_ns: 0, max_ns: 1 };
         assert_eq!(policy.admit(&parse("1 + 1").unwrap(), old, NOW), Ok(Some(old)));
         assert_eq!(policy.admit(&parse("rate({a=\"b\"}[1m])").unwrap(), old, NOW), Ok(None));

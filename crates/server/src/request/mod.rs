@@ -10,7 +10,7 @@ mod time;
 
 pub(crate) use explain::wants_explanation;
 pub(crate) use params::Params;
-pub(crate) use range::{direction, limit, listing_span, positive, range_request, span};
+pub(crate) use range::{direction, limit, positive, range_request, span, whole_days};
 pub(crate) use tags::explores;
 pub(crate) use tenant::Tenant;
 pub(crate) use time::{now_ns, parse_time};

@@ -44,13 +44,12 @@ pub(crate) fn span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> 
 
 /// The time span of a request for label names or values, at the granularity of an index (http-api.md 7): whole days, and the
 /// days next to them, of which the recorded server offers labels too. Who looks at a quiet hour wants the names of yesterday.
-pub(crate) fn listing_span(params: &Params, now_ns: i64) -> Result<TimeSpan, HttpError> {
-    let TimeSpan { min_ns, max_ns } = span(params, now_ns)?;
+pub(crate) fn whole_days(TimeSpan { min_ns, max_ns }: TimeSpan) -> TimeSpan {
     let until_next_day = DAY_NS - 1 - max_ns.rem_euclid(DAY_NS);
-    Ok(TimeSpan {
+    TimeSpan {
         min_ns: min_ns.saturating_sub(min_ns.rem_euclid(DAY_NS)).saturating_sub(DAY_NS),
         max_ns: max_ns.saturating_add(until_next_day).saturating_add(DAY_NS),
-    })
+    }
 }
 
 /// `limit`: a positive number, 100 where there is none.
@@ -158,7 +157,7 @@ mod tests {
     #[test]
     fn listings_cover_whole_days_and_their_neighbours() {
         let f = |params: &str, want: (i64, i64)| {
-            let span = listing_span(&Params::of(params), NOW).unwrap();
+            let span = whole_days(span(&Params::of(params), NOW).unwrap());
             assert_eq!((span.min_ns, span.max_ns), want, "{params}");
         };
         f("start=0&end=0", (-DAY_NS, 2 * DAY_NS - 1));

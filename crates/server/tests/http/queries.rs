@@ -92,6 +92,48 @@ async fn pushed_lines_are_found_before_and_after_a_flush() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn queries_are_explained() {
+    let server = Server::start(ServerOptions::default()).await;
+    assert_eq!(server.post(PUSH, JSON, &shop()).await.status, 204);
+    let time = T1 / 1_000_000_000;
+    let lines = format!("/loki/api/v1/query_range?query={{app=\"shop\"}}&{}", range());
+    let count = format!("/loki/api/v1/query?time={time}&query=sum(count_over_time({{app=\"shop\"}}[1h]))");
+    for (target, parts) in [
+        (
+            lines,
+            [
+                "the newest 100 lines",
+                "scan of {app=\"shop\"}",
+                "max_query_memory_bytes",
+            ],
+        ),
+        (
+            count,
+            [
+                "number of entries",
+                "grouped by () while it is read",
+                "line text     not read",
+            ],
+        ),
+    ] {
+        let reply = server.get(&format!("{target}&explain=1")).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.header("content-type"), Some("text/plain; charset=utf-8"));
+        for part in parts {
+            assert!(reply.text().contains(part), "{part} is missing in\n{}", reply.text());
+        }
+        let reply = server.get(&format!("{target}&explain=0")).await;
+        assert_eq!(reply.header("content-type"), Some("application/json; charset=UTF-8"));
+        assert!(reply.json()["data"]["stats"]["querier"]["store"]["dataobj"]["memoryPeakBytes"].as_u64() > Some(0));
+        let reply = server.get(&format!("{target}&explain=how")).await;
+        assert_eq!(
+            (reply.status, reply.text().as_str()),
+            (400, "invalid explain 'how': must be 1 or 0")
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn instant_queries_and_numbers() {
     let server = Server::start(ServerOptions::default()).await;
     assert_eq!(server.post(PUSH, JSON, &shop()).await.status, 204);

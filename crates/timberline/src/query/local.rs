@@ -112,9 +112,7 @@ async fn open(data: &Path) -> anyhow::Result<Engine> {
 
 fn failure(error: QueryError) -> Failure {
     match error {
-        QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::NotSupported(_) | QueryError::Limit(_) => {
-            Failure::usage(error)
-        }
+        QueryError::Parse(_) | QueryError::BadRequest(_) | QueryError::Limit(_) => Failure::usage(error),
         _ => Failure::failed(error),
     }
 }

@@ -128,6 +128,13 @@ fn files_go_in_and_answers_come_out() {
     assert_eq!(finished(&child.wait_with_output().unwrap()).0, 0);
 
     let check = |place: &[&str], offline: bool| {
+        let (code, out, said) = query(place, r#"{job="dpkg"} |= "installed""#, &["--explain"]);
+        assert!(
+            code == 0
+                && out.contains("scan of {job=\"dpkg\"}")
+                && out.contains("asks filters  for lines with \"installed\""),
+            "{code} {out} {said}"
+        );
         let (code, out, _) = query(
             place,
             "{job=\"dpkg\", filename=~\".*dpkg.log\"}",

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Allowed edges between our crates: dependencies point inwards.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("timberline-dataobj", &[]),
     ("timberline-bench", &["timberline-dataobj", "timberline-logql"]),
     ("timberline-logql", &[]),
+    ("timberline-oracle", &["timberline-logql"]),
     ("timberline-store", &["timberline-dataobj", "timberline-logql"]),
     (
         "timberline-ingest",
@@ -55,7 +56,7 @@ const HOMES: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates that know nothing of waiting, tenants or sockets.
-const PURE: [&str; 2] = ["timberline-dataobj", "timberline-logql"];
+const PURE: [&str; 3] = ["timberline-dataobj", "timberline-logql", "timberline-oracle"];
 const IMPURE: [&str; 5] = ["tokio", "async-trait", "futures", "object_store", "tracing"];
 
 /// Libraries of which the lock file holds one version.

@@ -2,6 +2,8 @@
 
 //! Functions of regular expressions.
 
+use std::ops::Range;
+
 use regex::bytes::CaptureLocations;
 
 use super::text_of;
@@ -13,9 +15,17 @@ use crate::template::value::Value;
 /// How many matches there are that do not overlap.
 pub(super) fn count<'a>(context: &mut Context<'_, 'a>, arguments: &[Value<'a>]) -> Outcome<'a> {
     let cached = context.take_regex(text_of(arguments, 0))?;
-    let count = cached.regex.find_iter(text_of(arguments, 1)).count();
+    let mut count = 0;
+    let text = text_of(arguments, 1);
+    let mut matches = Matches::new(text);
+    while matches
+        .next(|at| cached.regex.find_at(text, at).map(|found| found.range()))
+        .is_some()
+    {
+        count += 1;
+    }
     context.keep_regex(cached);
-    Ok(Value::Int(count as i64))
+    Ok(Value::Int(count))
 }
 
 /// Replaces all matches; `$1` and `${name}` stand for what a group matched.
@@ -36,10 +46,11 @@ pub(super) fn replace_all_literally<'a>(context: &mut Context<'_, 'a>, arguments
     let (text, replacement) = (text_of(arguments, 1), text_of(arguments, 2));
     let replaced = context.text(|out| {
         let mut copied = 0;
-        for found in cached.regex.find_iter(text) {
-            out.push(&text[copied..found.start()]);
+        let mut matches = Matches::new(text);
+        while let Some(found) = matches.next(|at| cached.regex.find_at(text, at).map(|found| found.range())) {
+            out.push(&text[copied..found.start]);
             out.push(replacement);
-            copied = found.end();
+            copied = found.end;
             if out.is_exceeded() {
                 break;
             }
@@ -52,40 +63,56 @@ pub(super) fn replace_all_literally<'a>(context: &mut Context<'_, 'a>, arguments
 
 fn append_replaced(cached: &mut CachedRegex, text: &[u8], replacement: &[u8], out: &mut Sink<'_>) {
     let CachedRegex { regex, locations, .. } = cached;
-    let (mut copied, mut at) = (0, 0);
-    let mut last_end = None;
-    while at <= text.len() && !out.is_exceeded() {
-        let Some(found) = regex.captures_read_at(locations, text, at) else {
+    let mut copied = 0;
+    let mut matches = Matches::new(text);
+    while let Some(found) = matches.next(|at| regex.captures_read_at(locations, text, at).map(|found| found.range())) {
+        out.push(&text[copied..found.start]);
+        let group_of = |name: &[u8]| {
+            let mut names = regex.capture_names();
+            names.position(|group| group.is_some_and(|group| group.as_bytes() == name))
+        };
+        append_expanded(text, replacement, locations, group_of, out);
+        copied = found.end;
+        if out.is_exceeded() {
             break;
-        };
-        let (start, end) = (found.start(), found.end());
-        // An empty match right behind another match does not count.
-        if start < end || last_end != Some(start) {
-            out.push(&text[copied..start]);
-            append_expanded(
-                text,
-                replacement,
-                locations,
-                |name| {
-                    regex
-                        .capture_names()
-                        .position(|group| group.is_some_and(|group| group.as_bytes() == name))
-                },
-                out,
-            );
-            copied = end;
-            last_end = Some(end);
         }
-        at = if start < end {
-            end
-        } else {
-            end + text
-                .get(end..)
-                .filter(|rest| !rest.is_empty())
-                .map_or(1, character_length)
-        };
     }
     out.push(&text[copied..]);
+}
+
+/// The matches in a text that do not overlap. An empty one right behind another does not count, and none is looked for within a
+/// character.
+struct Matches<'t> {
+    text: &'t [u8],
+    at: usize,
+    last_end: Option<usize>,
+}
+
+impl<'t> Matches<'t> {
+    fn new(text: &'t [u8]) -> Self {
+        Self {
+            text,
+            at: 0,
+            last_end: None,
+        }
+    }
+
+    fn next(&mut self, mut find: impl FnMut(usize) -> Option<Range<usize>>) -> Option<Range<usize>> {
+        while self.at <= self.text.len() {
+            let found = find(self.at)?;
+            self.at = if found.is_empty() {
+                let rest = &self.text[found.end..];
+                found.end + if rest.is_empty() { 1 } else { character_length(rest) }
+            } else {
+                found.end
+            };
+            if !found.is_empty() || self.last_end != Some(found.start) {
+                self.last_end = Some(found.end);
+                return Some(found);
+            }
+        }
+        None
+    }
 }
 
 /// Appends the replacement with its `$` filled in. A `$` before anything else is itself.

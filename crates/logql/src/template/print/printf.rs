@@ -100,7 +100,7 @@ impl Formatter<'_, '_> {
             if self.pass(b'*') {
                 let precision = self.star();
                 flags.precision = precision.and_then(|n| usize::try_from(n).ok());
-                if precision.is_none() {
+                if flags.precision.is_none() {
                     out.push(b"%!(BADPREC)");
                 }
                 after_number = false;
@@ -155,11 +155,13 @@ impl Formatter<'_, '_> {
     fn number(&mut self) -> Option<usize> {
         let mut number = None;
         while let Some(digit) = self.format.get(self.at).filter(|b| b.is_ascii_digit()) {
-            let longer = number.unwrap_or(0) * 10 + usize::from(digit - b'0');
-            if longer > MAX_WIDTH {
+            let shorter = number.unwrap_or(0);
+            if shorter > MAX_WIDTH {
+                // Nothing behind it is read.
+                self.at = self.format.len();
                 return None;
             }
-            number = Some(longer);
+            number = Some(shorter * 10 + usize::from(digit - b'0'));
             self.at += 1;
         }
         number
@@ -212,6 +214,7 @@ impl Formatter<'_, '_> {
 
 fn print_argument(argument: Value<'_>, verb: char, flags: Flags, out: &mut Sink<'_>) {
     match verb {
+        'T' if argument.is_nil() => padded(flags, out, |out| out.push(b"<nil>")),
         'T' => padded(flags, out, |out| out.push(argument.type_name().as_bytes())),
         'v' if argument.is_nil() => padded(flags, out, |out| out.push(b"<nil>")),
         _ if argument.is_nil() => put!(out, "%!{verb}(<nil>)"),

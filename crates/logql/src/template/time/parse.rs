@@ -295,11 +295,9 @@ impl<'v> Fields<'v> {
         if self.zone_name.is_empty() || there.abbreviation() == self.zone_name {
             return Some(there);
         }
-        // A name says nothing of the offset, except behind GMT.
+        // A name says nothing of the offset, except behind GMT; even there the clock is taken for UTC's.
         let hours = self.zone_name.strip_prefix(b"GMT").and_then(signed_hours).unwrap_or(0);
-        let offset = hours * 3600;
-        let seconds = local - i64::from(offset);
-        Some(Time::with_offset(seconds, nanoseconds, offset, self.zone_name))
+        Some(Time::with_offset(local, nanoseconds, hours * 3600, self.zone_name))
     }
 
     /// Days since 1970.

@@ -71,7 +71,8 @@ impl CellState for Moments {
             sum: amount,
             lost: 0.0,
             mean: amount,
-            squares: 0.0,
+            // The difference of NaN or infinity from itself is NaN.
+            squares: if amount.is_finite() { 0.0 } else { f64::NAN },
         });
     }
 

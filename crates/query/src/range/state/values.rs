@@ -136,7 +136,10 @@ impl Slide<Values> for Ranks {
     }
 
     fn drop_before(&mut self, cell: i64) {
-        while let Some((_, places)) = self.cells.pop_front_if(|(at, _)| *at < cell) {
+        while self.cells.front().is_some_and(|(at, _)| *at < cell) {
+            let Some((_, places)) = self.cells.pop_front() else {
+                break;
+            };
             places.iter().for_each(|&place| self.change(place, -1));
             self.count -= places.len();
         }
