@@ -139,9 +139,9 @@ impl JsonStage {
         }
     }
 
-    /// True if a label of a member of the object under this key is needed.
+    /// True if a label of a member of the object under this key is needed, or the damage in it.
     fn has_below(&self, key: KeyId, labels: &mut Labels) -> bool {
-        self.needed.are_all()
+        self.enough.is_none()
             || labels
                 .names
                 .answer(key, self.needed.stage(), |path| self.needed.has_below(path))

@@ -204,6 +204,23 @@ mod tests {
         );
     }
 
+    /// Damage in an object of which no label is needed shows where errors are looked for.
+    #[test]
+    fn who_asks_for_errors_gets_those_of_unneeded_objects() {
+        let f = |line: &str, want: &str| {
+            for wants in [Wants::All, only(&["c"]), only(&["c", "a"])] {
+                let stages = [json(), label_filter("__error__", "=", "")];
+                let found = parsed(&stages, &wants, line);
+                assert_eq!(found == "dropped", want == "dropped", "{line} {wants:?}: {found}");
+            }
+        };
+        f(r#"{"a":{"b":1},"c":1}"#, "kept");
+        f(r#"{"a":{"b":x[1]},"c":1}"#, "dropped");
+        f(r#"{"c":1,"a":{"b":{"d":nul}}}"#, "dropped");
+        f(r#"{"c":1,"a":{"b" 1}}"#, "dropped");
+        f(r#"{"c":1,"a":{"b":{"d":1}}"#, "dropped");
+    }
+
     #[test]
     fn parsers_extract_only_what_is_needed() {
         let line = r#"{"a":1,"b":{"c":2,"d":3},"app":"in","e":4}"#;
