@@ -1,9 +1,26 @@
 //! Range queries (specification, chapters 8 to 10, 13).
+//!
+//! A query reads the parts of a [`View`] one after the other, in either direction, and decodes of each only what lies within the
+//! bounds; never the whole series at once.
 
-use crate::view::{ReadError, View};
+mod aggregated;
+mod buckets;
+mod empty;
+mod merge;
+mod neighbours;
+mod plain;
+mod rules;
+mod source;
 
 /// An aggregator by name (specification, chapter 8).
 pub use crate::aggregate::Aggregator;
+pub use buckets::Buckets;
+pub use empty::MAX_EMPTY_CELLS;
+pub use merge::{join, reduce};
+pub use rules::{bucket_value, bucket_values};
+
+use crate::view::{ReadError, View};
+use source::Source;
 
 /// Where in a bucket its reported timestamp lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,18 +79,28 @@ pub struct Rows {
     pub values: Vec<f64>,
 }
 
-/// Answers a range query over one series.
-pub fn run(_view: &View, _query: &RangeQuery) -> Result<Rows, ReadError> {
-    Ok(Rows::default())
+impl Rows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.timestamps.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.timestamps.is_empty()
+    }
+
+    /// The values of a row below [`Rows::len`].
+    pub fn row(&self, index: usize) -> &[f64] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
 }
 
-/// Reduces rows with equal timestamps of several series into one row (GROUPBY .. REDUCE; specification, chapter 10). The rows of each
-/// series have one value each and are in the order of `reverse`.
-pub fn reduce(_series: &[Rows], _reducer: Aggregator, _reverse: bool, _count: Option<u64>) -> Rows {
-    Rows::default()
-}
-
-/// Rows of several series side by side, NaN where a series has nothing (TS.NRANGE; specification, chapter 13).
-pub fn join(_series: &[Rows], _reverse: bool, _count: Option<u64>) -> Rows {
-    Rows::default()
+/// Answers a range query over one series. Fails if a chunk can't be fetched, or if EMPTY makes more than [`MAX_EMPTY_CELLS`].
+pub fn run(view: &View, query: &RangeQuery) -> Result<Rows, ReadError> {
+    let source = Source::new(view, query)?;
+    match &query.aggregation {
+        Some(aggregation) => aggregated::run(&source, query, aggregation, query.to),
+        None => plain::run(&source, query),
+    }
 }
