@@ -12,6 +12,9 @@ mod plain;
 mod rules;
 mod source;
 
+#[cfg(test)]
+mod tests;
+
 /// An aggregator by name (specification, chapter 8).
 pub use crate::aggregate::Aggregator;
 pub use buckets::Buckets;
