@@ -5,6 +5,18 @@
 
 pub mod aggregate;
 pub mod codec;
+pub mod engine;
+pub mod error;
+pub mod journal;
+pub mod keyspace;
+pub mod labels;
+pub mod options;
+pub mod policy;
 pub mod range;
+pub mod record;
+mod rules;
 pub mod sample;
+pub mod series;
+pub mod settings;
+pub mod snapshot;
 pub mod view;

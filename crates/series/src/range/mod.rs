@@ -7,6 +7,7 @@ mod aggregated;
 mod buckets;
 mod empty;
 mod merge;
+mod nearest;
 mod neighbours;
 mod plain;
 mod rules;
@@ -20,6 +21,7 @@ pub use crate::aggregate::Aggregator;
 pub use buckets::Buckets;
 pub use empty::MAX_EMPTY_CELLS;
 pub use merge::{join, reduce};
+pub use nearest::{number_after, number_before};
 pub use rules::{bucket_value, bucket_values};
 
 use crate::view::{ReadError, View};
