@@ -142,14 +142,14 @@ fn sums_are_those_of_a_loop() {
         }
     };
     check(&[0.1, 0.2, 0.3]);
-    check(&[-0.0; 40]);
-    check(&(0..100).map(f64::from).collect::<Vec<f64>>());
-    check(&(0..100).map(|value| f64::from(value) + 0.1).collect::<Vec<f64>>());
+    check(&[-0.0; 300]);
+    check(&(0..300).map(f64::from).collect::<Vec<f64>>());
+    check(&(0..300).map(|value| f64::from(value) + 0.1).collect::<Vec<f64>>());
     // Integers first, others behind them.
     check(
-        &(0..100)
+        &(0..300)
             .map(|value| {
-                if value < 50 {
+                if value < 150 {
                     f64::from(value)
                 } else {
                     f64::from(value) / 3.0
@@ -159,23 +159,23 @@ fn sums_are_those_of_a_loop() {
     );
     // Integers whose sum is rounded.
     check(
-        &(0..100)
+        &(0..300)
             .map(|value| 9_007_199_254_740_991.0 - f64::from(value))
             .collect::<Vec<f64>>(),
     );
     check(
-        &(0..100)
+        &(0..300)
             .map(|value| if value % 7 == 0 { 4_503_599_627_370_497.0 } else { 0.5 })
             .collect::<Vec<f64>>(),
     );
     check(
-        &(0..100)
+        &(0..300)
             .map(|value| -2_251_799_813_685_248.5 - f64::from(value))
             .collect::<Vec<f64>>(),
     );
     check(
-        &(0..100)
-            .map(|value| if value == 60 { f64::INFINITY } else { 1.0 })
+        &(0..300)
+            .map(|value| if value == 160 { f64::INFINITY } else { 1.0 })
             .collect::<Vec<f64>>(),
     );
 }
