@@ -20,3 +20,4 @@ pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod view;
+mod wire;
