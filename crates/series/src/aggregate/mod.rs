@@ -22,6 +22,9 @@ mod twa;
 mod var_p;
 mod var_s;
 
+#[cfg(test)]
+mod tests;
+
 pub use bucket::{BUCKET_BYTES, Bucket};
 pub(crate) use fold::has_nan;
 pub use table::Aggregator;

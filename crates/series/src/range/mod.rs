@@ -13,6 +13,9 @@ mod plain;
 mod rules;
 mod source;
 
+#[cfg(test)]
+mod tests;
+
 /// An aggregator by name (specification, chapter 8).
 pub use crate::aggregate::Aggregator;
 pub use buckets::Buckets;
@@ -68,6 +71,19 @@ pub struct RangeQuery {
     pub count: Option<u64>,
     /// Rows in descending order (TS.REVRANGE).
     pub reverse: bool,
+}
+
+impl RangeQuery {
+    /// Whether samples outside of the bounds matter: for EMPTY, for lines of twa, and for what `last` repeats. A view for such a query
+    /// must hold the whole series.
+    pub fn looks_beyond_bounds(&self) -> bool {
+        self.aggregation.as_ref().is_some_and(|aggregation| {
+            let aggregators = &aggregation.aggregators;
+            // With several aggregators a bucket of NaN is a row, in which `last` repeats what was before.
+            let repeats = aggregators.len() > 1 && aggregators.contains(&Aggregator::Last);
+            aggregation.empty || repeats || aggregators.contains(&Aggregator::Twa)
+        })
+    }
 }
 
 /// Rows of an answer: a timestamp and `width` values each.

@@ -154,7 +154,11 @@ fn average_over_time(
             .and_then(|seen| seen.area);
         placed.values[row * width + column] = if let Some(area) = own {
             surroundings.before = match at.checked_sub(1).and_then(|index| seen.get(index)) {
-                Some(previous) => previous.area.map(|area| area.last()),
+                // Its numbers may lie before the query.
+                Some(previous) => {
+                    let outside = number_before.filter(|number| previous.start <= number.timestamp);
+                    previous.area.map(|area| area.last()).or(outside)
+                }
                 None => line_before,
             };
             surroundings.after = match seen.get(at + 1) {
