@@ -59,7 +59,10 @@ pub(crate) async fn serve(server: Arc<Server>, stream: TcpStream) {
     };
     // Replies are small and awaited. A socket that can't be told so works too.
     let _ = stream.set_nodelay(true);
-    let Some(client) = server.clients.enter(address, local_address, server.config.max_clients()) else {
+    let Some(client) = server
+        .clients
+        .enter(address, local_address, server.config.max_clients())
+    else {
         server.stats.rejected_connections.add(1);
         // The client may be gone already.
         let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
@@ -158,8 +161,18 @@ impl Connection {
     /// Waits until what was written is durable, where that was asked for, and takes over the replies.
     async fn commit(&mut self) {
         let sequence = std::mem::take(&mut self.executor.sequence);
-        if sequence > 0 {
-            crate::durability::wait(&self.executor.server, sequence).await;
+        let durable = if sequence > 0 {
+            crate::durability::wait(&self.executor.server, sequence).await
+        } else {
+            Ok(())
+        };
+        if let Err(error) = durable {
+            // Nothing of the batch is acknowledged: which of it may be lost is not known.
+            self.executor.reply.truncate(0);
+            self.executor.reply.error(&format!(
+                "MISCONF {error}. What was sent since the last reply may be lost."
+            ));
+            self.is_closing = true;
         }
         let reply = self.executor.reply.bytes_mut();
         if self.output.is_empty() {
@@ -330,7 +343,9 @@ impl Connection {
             if self.executor.look(&mut blocked, command, Wake::Event) {
                 break true;
             }
-            let timeout = blocked.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = blocked
+                .deadline
+                .map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if timeout.is_some_and(|timeout| timeout.is_zero()) {
                 self.executor.look(&mut blocked, command, Wake::TimedOut);
                 break true;

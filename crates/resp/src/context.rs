@@ -82,8 +82,9 @@ pub type CommandResult = Result<Flow, CommandError>;
 
 impl CommandError {
     /// `WRONGTYPE ...`
-    pub const WRONG_TYPE: CommandError =
-        CommandError(Cow::Borrowed("WRONGTYPE Operation against a key holding the wrong kind of value"));
+    pub const WRONG_TYPE: CommandError = CommandError(Cow::Borrowed(
+        "WRONGTYPE Operation against a key holding the wrong kind of value",
+    ));
     /// `ERR syntax error`
     pub const SYNTAX: CommandError = CommandError(Cow::Borrowed("ERR syntax error"));
     /// `ERR value is not an integer or out of range`
@@ -202,7 +203,9 @@ impl<'a> Context<'a> {
 
     /// Publishes an event of a key, if a client may listen (specification, chapter 17).
     pub fn notify(&self, class: EventClass, event: &str, key: &[u8]) {
-        self.server.events.notify(self.server, class, event, self.session.db, key);
+        self.server
+            .events
+            .notify(self.server, class, event, self.session.db, key);
     }
 
     /// The error of a client that may not read all of the keys that a filter chose, else nothing.

@@ -139,8 +139,9 @@ impl Executor {
         } = self;
         let server: &Arc<Server> = server;
         let mut meter = Meter::new(server);
-        let place = commands::UNKNOWN;
-        let mut context = Context::new(server, session, reply, access, place);
+        // While the disk refuses the journal, nothing may be written.
+        let may_write = server.engine.journal().check().is_ok();
+        let mut context = Context::new(server, session, reply, access, &commands::UNKNOWN);
         let step = loop {
             let Some(len) = found.take() else {
                 // The next command of the batch.
@@ -172,6 +173,7 @@ impl Executor {
             let outcome = if context.session.is_plain()
                 && let Some(known) = command
                 && known.takes(words.len())
+                && may_write
                 && !server.is_out_of_memory.load(Ordering::Relaxed)
             {
                 context.command = known;
@@ -249,7 +251,8 @@ impl Executor {
             self.taken += self.found.take().unwrap_or(0);
             return Some(BatchEnd::Wait(Duration::ZERO));
         }
-        let is_write = command.is_some_and(|command| command.has(flags::WRITE) || command.name == "exec" || command.name == "publish");
+        let is_write = command
+            .is_some_and(|command| command.has(flags::WRITE) || command.name == "exec" || command.name == "publish");
         let is_exempt = command.is_some_and(|command| command.name.starts_with("client|"));
         let until = self.server.pause.until(is_write).filter(|_| !is_exempt)?;
         let wait = until.saturating_duration_since(Instant::now());
@@ -283,9 +286,7 @@ impl Executor {
             Unblock::TimedOut => {
                 self.look(blocked, command, Wake::TimedOut);
             }
-            Unblock::Error => self
-                .reply
-                .error("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
+            Unblock::Error => self.reply.error("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
         }
     }
 }
@@ -312,7 +313,11 @@ fn without_holding_up<R>(is_long: bool, run: impl FnOnce() -> R) -> R {
         tokio::runtime::Handle::try_current()
             .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread)
     };
-    if is_long && several_threads() { tokio::task::block_in_place(run) } else { run() }
+    if is_long && several_threads() {
+        tokio::task::block_in_place(run)
+    } else {
+        run()
+    }
 }
 
 /// Runs a command that may run.
@@ -324,7 +329,12 @@ pub(crate) fn invoke(context: &mut Context<'_>, words: Arguments<'_>) -> Result<
     let is_long = command.has(flags::HEAVY) && !context.nested && !context.access.is_exclusive();
     let result = without_holding_up(is_long, || (command.handler)(context, words));
     if result.is_err() {
-        context.server.stats.of_command(commands::place_of(command)).failed.add(1);
+        context
+            .server
+            .stats
+            .of_command(commands::place_of(command))
+            .failed
+            .add(1);
     }
     match result {
         // What runs within another command is computed at once.
@@ -350,7 +360,12 @@ fn checked(
         }
         Err(error) => {
             if let Some(command) = command {
-                context.server.stats.of_command(commands::place_of(command)).rejected.add(1);
+                context
+                    .server
+                    .stats
+                    .of_command(commands::place_of(command))
+                    .rejected
+                    .add(1);
             }
             // A transaction with a refused command is not run.
             context.session.break_transaction();
@@ -390,7 +405,16 @@ fn admit(
     }
     check_permission(server, &session.user, command, words)?;
     if command.has(flags::DENYOOM) && server.is_out_of_memory.load(Ordering::Relaxed) {
-        return Err(CommandError::text("OOM command not allowed when used memory > 'maxmemory'."));
+        return Err(CommandError::text(
+            "OOM command not allowed when used memory > 'maxmemory'.",
+        ));
+    }
+    if command.has(flags::WRITE)
+        && let Err(error) = server.engine.journal().check()
+    {
+        return Err(CommandError(
+            format!("MISCONF {error}. Commands that write are refused until it can be.").into(),
+        ));
     }
     if session.is_subscribed() && !context.reply.is_resp3() && !command.has(flags::SUBSCRIBED) {
         return Err(CommandError(
@@ -440,7 +464,13 @@ fn unknown(context: &Context<'_>, words: Arguments<'_>) -> CommandError {
         }
         shown.push_str(&format!("'{}' ", text(word, 128 - shown.len())));
     }
-    CommandError(format!("ERR unknown command '{}', with args beginning with: {shown}", text(&words[0], 128)).into())
+    CommandError(
+        format!(
+            "ERR unknown command '{}', with args beginning with: {shown}",
+            text(&words[0], 128)
+        )
+        .into(),
+    )
 }
 
 /// The beginning of a word as text.
@@ -461,7 +491,11 @@ pub(crate) fn check_permission(
     if !user.may_run(command) {
         server.stats.denied.add(1);
         return Err(CommandError(
-            format!("NOPERM User {} has no permissions to run the '{}' command", user.name, command.name).into(),
+            format!(
+                "NOPERM User {} has no permissions to run the '{}' command",
+                user.name, command.name
+            )
+            .into(),
         ));
     }
     let permission = match (command.has(flags::WRITE), command.has(flags::ACCESS)) {

@@ -79,7 +79,11 @@ impl Events {
         if classes & all() == all() {
             letters.push('A');
         } else {
-            letters.extend(ALL.iter().filter(|(_, class)| classes & class != 0).map(|(letter, _)| letter));
+            letters.extend(
+                ALL.iter()
+                    .filter(|(_, class)| classes & class != 0)
+                    .map(|(letter, _)| letter),
+            );
             if classes & MODULE != 0 {
                 letters.push('d');
             }

@@ -36,7 +36,13 @@ fn matches_with(pattern: &[u8], text: &[u8], any_case: bool) -> bool {
 
 /// The length of the first element of a pattern, if a byte fits it.
 fn element(pattern: &[u8], byte: u8, any_case: bool) -> Option<usize> {
-    let same = |one: u8, other: u8| if any_case { one.eq_ignore_ascii_case(&other) } else { one == other };
+    let same = |one: u8, other: u8| {
+        if any_case {
+            one.eq_ignore_ascii_case(&other)
+        } else {
+            one == other
+        }
+    };
     match pattern {
         [] => None,
         [b'?', ..] => Some(1),

@@ -44,7 +44,6 @@ pub struct Server {
     pub(crate) closed: AtomicUsize,
     /// More memory is used than `maxmemory` allows.
     pub(crate) is_out_of_memory: AtomicBool,
-    used_memory: AtomicU64,
     peak_memory: AtomicU64,
     ending: watch::Sender<bool>,
 }
@@ -97,13 +96,14 @@ impl Server {
             run_id: crate::acl::hex(&rand::random::<[u8; 20]>()),
             closed: AtomicUsize::new(0),
             is_out_of_memory: AtomicBool::new(false),
-            used_memory: AtomicU64::new(0),
             peak_memory: AtomicU64::new(0),
             ending: watch::Sender::new(false),
         });
         server.engine.interest().set(Interest::EXPIRED, true);
         // The engine tells the server, and the server holds the engine: the pointer back must not keep it alive.
-        server.engine.set_listener(Box::new(ToldByEngine(Arc::downgrade(&server))));
+        server
+            .engine
+            .set_listener(Box::new(ToldByEngine(Arc::downgrade(&server))));
         server
     }
 
@@ -149,11 +149,6 @@ impl Server {
         self.ending.send_replace(true);
     }
 
-    /// Bytes of memory that all keys take, as counted lately.
-    pub(crate) fn used_memory(&self) -> u64 {
-        self.used_memory.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn peak_memory(&self) -> u64 {
         self.peak_memory.load(Ordering::Relaxed)
     }
@@ -161,10 +156,10 @@ impl Server {
     /// Counts the memory that all keys take.
     pub(crate) fn measure_memory(&self) -> u64 {
         let used = self.engine.memory_bytes();
-        self.used_memory.store(used, Ordering::Relaxed);
         self.peak_memory.fetch_max(used, Ordering::Relaxed);
         let limit = self.config.max_memory();
-        self.is_out_of_memory.store(limit > 0 && used > limit, Ordering::Relaxed);
+        self.is_out_of_memory
+            .store(limit > 0 && used > limit, Ordering::Relaxed);
         used
     }
 }

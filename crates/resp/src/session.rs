@@ -120,7 +120,9 @@ impl Session {
 
     /// Queues a command of a transaction. Says whether it fits.
     pub(crate) fn queue(&mut self, command: &'static Command, words: OwnedArguments) -> bool {
-        let Some(transaction) = &mut self.transaction else { return false };
+        let Some(transaction) = &mut self.transaction else {
+            return false;
+        };
         transaction.bytes += words.byte_len();
         if transaction.bytes > MAX_QUEUE_BYTES {
             transaction.is_broken = true;

@@ -54,7 +54,11 @@ impl SlowLog {
 
 /// The words of a command, cut to what is kept.
 pub(crate) fn shortened(words: Arguments<'_>) -> Vec<Vec<u8>> {
-    let kept = if words.len() > MAX_WORDS { MAX_WORDS - 1 } else { words.len() };
+    let kept = if words.len() > MAX_WORDS {
+        MAX_WORDS - 1
+    } else {
+        words.len()
+    };
     let mut shortened: Vec<Vec<u8>> = words
         .iter()
         .take(kept)

@@ -38,7 +38,10 @@ impl WatchList {
         }
         let mut watched = self.0.lock();
         interest.set(Interest::CHANGED, true);
-        watched.entry(name.clone()).or_default().push(Arc::clone(&watch.changed));
+        watched
+            .entry(name.clone())
+            .or_default()
+            .push(Arc::clone(&watch.changed));
         watch.keys.push(name);
     }
 

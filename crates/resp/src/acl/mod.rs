@@ -54,7 +54,9 @@ impl Acl {
     /// Changes a user, or makes one that may nothing first. All rules or none.
     pub(crate) fn set<'r>(&self, name: &str, rules: impl IntoIterator<Item = &'r str>) -> Result<(), String> {
         let mut users = self.users.write();
-        let mut user = users.get(name).map_or_else(|| User::nothing(name), |user| User::clone(user));
+        let mut user = users
+            .get(name)
+            .map_or_else(|| User::nothing(name), |user| User::clone(user));
         for rule in rules {
             user.apply(rule)
                 .map_err(|reason| format!("ERR Error in ACL SETUSER modifier '{rule}': {reason}"))?;

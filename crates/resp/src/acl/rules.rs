@@ -4,8 +4,30 @@ use crate::commands::{Command, Group, flags};
 
 /// All categories, in the order of ACL CAT.
 pub(crate) const CATEGORIES: [&str; 24] = [
-    "keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap", "hyperloglog", "geo", "stream", "pubsub",
-    "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction", "scripting", "timeseries", "module", "all",
+    "keyspace",
+    "read",
+    "write",
+    "set",
+    "sortedset",
+    "list",
+    "hash",
+    "string",
+    "bitmap",
+    "hyperloglog",
+    "geo",
+    "stream",
+    "pubsub",
+    "admin",
+    "fast",
+    "slow",
+    "blocking",
+    "dangerous",
+    "connection",
+    "transaction",
+    "scripting",
+    "timeseries",
+    "module",
+    "all",
 ];
 
 /// Whether a command belongs to a category; nothing if there is no such category.

@@ -87,7 +87,11 @@ impl User {
     pub(crate) fn may_use_channel(&self, channel: &[u8], is_pattern: bool) -> bool {
         self.all_channels
             || self.channels.iter().any(|granted| {
-                if is_pattern { granted == channel } else { glob::matches(granted, channel) }
+                if is_pattern {
+                    granted == channel
+                } else {
+                    glob::matches(granted, channel)
+                }
             })
     }
 
@@ -272,7 +276,10 @@ impl User {
         if self.all_channels {
             return "&*".to_owned();
         }
-        let patterns = self.channels.iter().map(|pattern| format!("&{}", String::from_utf8_lossy(pattern)));
+        let patterns = self
+            .channels
+            .iter()
+            .map(|pattern| format!("&{}", String::from_utf8_lossy(pattern)));
         patterns.collect::<Vec<_>>().join(" ")
     }
 
@@ -282,7 +289,11 @@ impl User {
         words.extend(self.flags().iter().map(|flag| (*flag).to_owned()));
         words.extend(self.password_hashes().iter().map(|hash| format!("#{hash}")));
         let channels = self.channel_text();
-        let channels = if channels.is_empty() { "resetchannels".to_owned() } else { channels };
+        let channels = if channels.is_empty() {
+            "resetchannels".to_owned()
+        } else {
+            channels
+        };
         words.extend([self.key_text(), channels, self.command_text()]);
         words.retain(|word| !word.is_empty());
         words.join(" ")
@@ -290,7 +301,8 @@ impl User {
 }
 
 fn parse_hash(text: &str) -> Result<[u8; 32], &'static str> {
-    const WRONG: &str = "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
+    const WRONG: &str =
+        "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
     let mut hash = [0; 32];
     if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return Err(WRONG);

@@ -126,7 +126,11 @@ impl Keys {
         let (first, end, step) = match self {
             Keys::None => (0, 0, 1),
             Keys::Places { first, last, step } => {
-                let last = if last < 0 { len.checked_add_signed(last) } else { Some(last as usize) };
+                let last = if last < 0 {
+                    len.checked_add_signed(last)
+                } else {
+                    Some(last as usize)
+                };
                 (first, last.map_or(0, |last| (last + 1).min(len)), step)
             }
             Keys::Counted(place) => {
@@ -187,7 +191,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
 const MAX_NAME_BYTES: usize = 64;
 
 /// All commands in the order of the table, subcommands among them.
-pub fn all() -> impl ExactSizeIterator<Item = &'static Command> {
+pub fn all() -> std::slice::Iter<'static, Command> {
     INDEX.rows.iter()
 }
 
@@ -235,7 +239,9 @@ pub(crate) fn find(words: Arguments<'_>) -> Option<&'static Command> {
 /// As [`find`], for words that are often those of the command before.
 pub(crate) fn find_again(previous: Option<&'static Command>, words: Arguments<'_>) -> Option<&'static Command> {
     match (previous, words.get(0)) {
-        (Some(command), Some(name)) if command.name.as_bytes().eq_ignore_ascii_case(name) && !command.has(flags::CONTAINER) => {
+        (Some(command), Some(name))
+            if command.name.as_bytes().eq_ignore_ascii_case(name) && !command.has(flags::CONTAINER) =>
+        {
             previous
         }
         _ => find(words),

@@ -97,21 +97,29 @@ pub(crate) fn get(server: &Server, patterns: &[&[u8]]) -> Vec<(&'static str, Str
             .iter()
             .any(|pattern| glob::matches_any_case(pattern, setting.name.as_bytes()))
     });
-    chosen.map(|setting| (setting.name, (setting.get)(server, setting))).collect()
+    chosen
+        .map(|setting| (setting.name, (setting.get)(server, setting)))
+        .collect()
 }
 
 /// Changes settings: all or none.
 pub(crate) fn set(server: &Arc<Server>, pairs: &[(&[u8], &[u8])]) -> Result<(), String> {
     let mut changes: Vec<(&'static Setting, &str)> = Vec::new();
     for (name, value) in pairs {
-        let Some(setting) = SETTINGS.iter().find(|setting| setting.name.as_bytes().eq_ignore_ascii_case(name)) else {
+        let Some(setting) = SETTINGS
+            .iter()
+            .find(|setting| setting.name.as_bytes().eq_ignore_ascii_case(name))
+        else {
             return Err(format!(
                 "ERR Unknown option or number of arguments for CONFIG SET - '{}'",
                 String::from_utf8_lossy(name)
             ));
         };
         let failed = |reason: &str| {
-            format!("ERR CONFIG SET failed (possibly related to argument '{}') - {reason}", setting.name)
+            format!(
+                "ERR CONFIG SET failed (possibly related to argument '{}') - {reason}",
+                setting.name
+            )
         };
         if changes.iter().any(|(other, _)| std::ptr::eq(*other, setting)) {
             return Err(failed("duplicate parameter"));

@@ -28,11 +28,16 @@ pub(super) fn check_policy(_: &Server, value: &str) -> Result<(), String> {
 
 pub(super) fn set_policy(server: &Arc<Server>, value: &str) {
     if let Some(policy) = DuplicatePolicy::parse(value.as_bytes()) {
-        server.engine.change_settings(|settings| settings.duplicate_policy = policy);
+        server
+            .engine
+            .change_settings(|settings| settings.duplicate_policy = policy);
     }
 }
 
-const ENCODINGS: [(&str, Encoding); 2] = [("compressed", Encoding::Compressed), ("uncompressed", Encoding::Uncompressed)];
+const ENCODINGS: [(&str, Encoding); 2] = [
+    ("compressed", Encoding::Compressed),
+    ("uncompressed", Encoding::Uncompressed),
+];
 
 pub(super) fn check_encoding(_: &Server, value: &str) -> Result<(), String> {
     if ENCODINGS.iter().any(|(name, _)| name.eq_ignore_ascii_case(value)) {
@@ -58,9 +63,10 @@ pub(super) fn check_ignore_value(_: &Server, value: &str) -> Result<(), String> 
     const INVALID: &str = "Invalid value for `ts-ignore-max-val-diff`";
     match value.parse::<f64>() {
         Ok(difference) if difference.is_nan() => Err(INVALID.to_owned()),
-        Ok(difference) if difference < 0.0 || difference.is_infinite() => {
-            Err(format!("{INVALID}. Value must be in the range [0.000000 .. {:.6}]", f64::MAX))
-        }
+        Ok(difference) if difference < 0.0 || difference.is_infinite() => Err(format!(
+            "{INVALID}. Value must be in the range [0.000000 .. {:.6}]",
+            f64::MAX
+        )),
         Ok(_) => Ok(()),
         Err(_) => Err(INVALID.to_owned()),
     }
@@ -68,7 +74,9 @@ pub(super) fn check_ignore_value(_: &Server, value: &str) -> Result<(), String> 
 
 pub(super) fn set_ignore_value(server: &Arc<Server>, value: &str) {
     if let Ok(difference) = value.parse() {
-        server.engine.change_settings(|settings| settings.ignore_value = difference);
+        server
+            .engine
+            .change_settings(|settings| settings.ignore_value = difference);
     }
 }
 

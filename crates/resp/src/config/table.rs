@@ -47,14 +47,19 @@ impl Check {
                     Err(format!("argument must be between {low} and {high} inclusive"))
                 }
             }
-            Check::Bytes => bytes(value).map(|_| ()).ok_or_else(|| "argument must be a memory value".to_owned()),
+            Check::Bytes => bytes(value)
+                .map(|_| ())
+                .ok_or_else(|| "argument must be a memory value".to_owned()),
             Check::OneOf(words) => {
                 if words.iter().any(|word| word.eq_ignore_ascii_case(value)) {
                     Ok(())
                 } else if words == &YES_NO {
                     Err("argument must be 'yes' or 'no'".to_owned())
                 } else {
-                    Err(format!("argument(s) must be one of the following: {}", words.join(", ")))
+                    Err(format!(
+                        "argument(s) must be one of the following: {}",
+                        words.join(", ")
+                    ))
                 }
             }
             Check::Function(look) => look(server, value),
@@ -88,7 +93,9 @@ const fn kept(name: &'static str, check: Check, default: &'static str) -> Settin
         check,
         get: |server, setting| {
             let kept = server.config.kept.read();
-            kept.get(setting.name).cloned().unwrap_or_else(|| setting.default.to_owned())
+            kept.get(setting.name)
+                .cloned()
+                .unwrap_or_else(|| setting.default.to_owned())
         },
         set: |server, setting, value| {
             server.config.kept.write().insert(setting.name, value.to_owned());
@@ -128,13 +135,21 @@ pub(super) static SETTINGS: &[Setting] = &[
         "ts-retention-policy",
         Check::Integer(0, i64::MAX),
         |server, _| server.engine.settings().retention_ms.to_string(),
-        |server, _, value| server.engine.change_settings(|settings| settings.retention_ms = number(value)),
+        |server, _, value| {
+            server
+                .engine
+                .change_settings(|settings| settings.retention_ms = number(value))
+        },
     ),
     setting(
         "ts-chunk-size-bytes",
         Check::Function(series::check_chunk_size),
         |server, _| server.engine.settings().chunk_bytes.to_string(),
-        |server, _, value| server.engine.change_settings(|settings| settings.chunk_bytes = number(value) as u32),
+        |server, _, value| {
+            server
+                .engine
+                .change_settings(|settings| settings.chunk_bytes = number(value) as u32)
+        },
     ),
     setting(
         "ts-duplicate-policy",
@@ -152,7 +167,11 @@ pub(super) static SETTINGS: &[Setting] = &[
         "ts-ignore-max-time-diff",
         Check::Integer(0, i64::MAX),
         |server, _| server.engine.settings().ignore_time_ms.to_string(),
-        |server, _, value| server.engine.change_settings(|settings| settings.ignore_time_ms = number(value)),
+        |server, _, value| {
+            server
+                .engine
+                .change_settings(|settings| settings.ignore_time_ms = number(value))
+        },
     ),
     setting(
         "ts-ignore-max-val-diff",
@@ -175,7 +194,10 @@ pub(super) static SETTINGS: &[Setting] = &[
         Check::Bytes,
         |server, _| server.config.max_memory().to_string(),
         |server, _, value| {
-            server.config.max_memory.store(bytes(value).unwrap_or(0), Ordering::Relaxed);
+            server
+                .config
+                .max_memory
+                .store(bytes(value).unwrap_or(0), Ordering::Relaxed);
             server.measure_memory();
         },
     ),
@@ -183,14 +205,28 @@ pub(super) static SETTINGS: &[Setting] = &[
         "maxclients",
         Check::Integer(1, 1_000_000),
         |server, _| server.config.max_clients().to_string(),
-        |server, _, value| server.config.max_clients.store(number(value) as usize, Ordering::Relaxed),
+        |server, _, value| {
+            server
+                .config
+                .max_clients
+                .store(number(value) as usize, Ordering::Relaxed)
+        },
     ),
     setting(
         "timeout",
         Check::Integer(0, i32::MAX as i64),
-        |server, _| server.config.idle_timeout().map_or(0, |timeout| timeout.as_secs()).to_string(),
+        |server, _| {
+            server
+                .config
+                .idle_timeout()
+                .map_or(0, |timeout| timeout.as_secs())
+                .to_string()
+        },
         |server, _, value| {
-            server.config.idle_timeout_seconds.store(number(value) as u64, Ordering::Relaxed);
+            server
+                .config
+                .idle_timeout_seconds
+                .store(number(value) as u64, Ordering::Relaxed);
         },
     ),
     setting(
@@ -216,19 +252,34 @@ pub(super) static SETTINGS: &[Setting] = &[
         "slowlog-max-len",
         Check::Integer(0, 1_000_000),
         |server, _| server.config.slow_log_len().to_string(),
-        |server, _, value| server.config.slow_log_len.store(number(value) as usize, Ordering::Relaxed),
+        |server, _, value| {
+            server
+                .config
+                .slow_log_len
+                .store(number(value) as usize, Ordering::Relaxed)
+        },
     ),
     setting(
         "lua-time-limit",
         Check::Integer(0, i64::MAX),
         |server, _| server.config.script_limit().as_millis().to_string(),
-        |server, _, value| server.config.script_limit_ms.store(number(value) as u64, Ordering::Relaxed),
+        |server, _, value| {
+            server
+                .config
+                .script_limit_ms
+                .store(number(value) as u64, Ordering::Relaxed)
+        },
     ),
     setting(
         "busy-reply-threshold",
         Check::Integer(0, i64::MAX),
         |server, _| server.config.script_limit().as_millis().to_string(),
-        |server, _, value| server.config.script_limit_ms.store(number(value) as u64, Ordering::Relaxed),
+        |server, _, value| {
+            server
+                .config
+                .script_limit_ms
+                .store(number(value) as u64, Ordering::Relaxed)
+        },
     ),
     setting(
         "notify-keyspace-events",
@@ -252,22 +303,39 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, setting, value| {
             server.config.kept.write().insert(setting.name, value.to_owned());
             let password = format!(">{value}");
-            let rules = if value.is_empty() { vec!["nopass"] } else { vec!["resetpass", &password] };
+            let rules = if value.is_empty() {
+                vec!["nopass"]
+            } else {
+                vec!["resetpass", &password]
+            };
             // These rules are never refused.
             let _ = server.acl.set(crate::acl::DEFAULT_USER, rules);
         },
     ),
-    setting("port", Check::Fixed, |server, _| server.config.port().to_string(), |_, _, _| {}),
+    setting(
+        "port",
+        Check::Fixed,
+        |server, _| server.config.port().to_string(),
+        |_, _, _| {},
+    ),
     // Those that clients read, and that change nothing here.
     kept("save", Check::Any, ""),
     kept("maxmemory-policy", Check::OneOf(&["noeviction"]), "noeviction"),
     kept("maxmemory-samples", Check::Integer(1, 64), "5"),
     kept("hz", Check::Integer(1, 500), "10"),
-    kept("loglevel", Check::OneOf(&["debug", "verbose", "notice", "warning", "nothing"]), "notice"),
+    kept(
+        "loglevel",
+        Check::OneOf(&["debug", "verbose", "notice", "warning", "nothing"]),
+        "notice",
+    ),
     kept("tcp-keepalive", Check::Integer(0, i32::MAX as i64), "300"),
     kept("latency-monitor-threshold", Check::Integer(0, i64::MAX), "0"),
     kept("client-query-buffer-limit", Check::Bytes, "1073741824"),
-    kept("client-output-buffer-limit", Check::Any, "normal 0 0 0 slave 0 0 0 pubsub 33554432 0 0"),
+    kept(
+        "client-output-buffer-limit",
+        Check::Any,
+        "normal 0 0 0 slave 0 0 0 pubsub 33554432 0 0",
+    ),
     kept("lazyfree-lazy-user-del", Check::OneOf(&YES_NO), "yes"),
     kept("lazyfree-lazy-user-flush", Check::OneOf(&YES_NO), "no"),
     kept("activedefrag", Check::OneOf(&["no"]), "no"),
@@ -306,7 +374,11 @@ mod tests {
     #[test]
     fn names_are_unique() {
         for (place, setting) in SETTINGS.iter().enumerate() {
-            assert!(!SETTINGS[..place].iter().any(|other| other.name == setting.name), "{}", setting.name);
+            assert!(
+                !SETTINGS[..place].iter().any(|other| other.name == setting.name),
+                "{}",
+                setting.name
+            );
         }
     }
 }

@@ -51,6 +51,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// The first words; all if there are fewer.
+    pub fn first(&self, count: usize) -> Arguments<'a> {
+        Arguments {
+            bytes: self.bytes,
+            words: self.words.get(..count).unwrap_or(self.words),
+        }
+    }
+
     /// All words in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &'a [u8]> + ExactSizeIterator + Clone + use<'a> {
         let bytes = self.bytes;

@@ -37,5 +37,9 @@ pub enum ProtocolError {
 
 /// A byte as it can stand in a line of text.
 fn shown(byte: u8) -> char {
-    if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '?' }
+    if byte.is_ascii_graphic() || byte == b' ' {
+        char::from(byte)
+    } else {
+        '?'
+    }
 }

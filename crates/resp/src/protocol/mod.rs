@@ -15,5 +15,4 @@ pub use number::{append_resp2_number, append_resp3_number};
 pub use reply::{Protocol, Reply};
 pub use request::RequestParser;
 
-pub(crate) use number::append_integer;
 pub(crate) use request::strict_integer;

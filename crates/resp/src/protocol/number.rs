@@ -180,4 +180,3 @@ pub(crate) fn append_integer(out: &mut Vec<u8>, value: i64) {
     let mut buffer = itoa::Buffer::new();
     out.extend_from_slice(buffer.format(value).as_bytes());
 }
-
