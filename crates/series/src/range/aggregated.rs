@@ -15,10 +15,10 @@
 use super::buckets::Buckets;
 use super::empty::{self, Gap};
 use super::neighbours::{self, Bounds, Placed, Seen};
+use super::sieve::Sieve;
 use super::source::{Piece, Scratch, Source};
 use super::{Aggregation, Aggregator, RangeQuery, Rows};
 use crate::aggregate::{Batch, Bucket, Surroundings, has_nan};
-use crate::sample::Samples;
 use crate::view::ReadError;
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ struct Maker<'a> {
     /// What EMPTY has made so far.
     empty_cells: u64,
     /// The samples of a stretch that are left of it where some are taken out.
-    sifted: Samples,
+    sieve: Sieve,
     placed: Placed,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Maker<'a> {
             begins_with_nan: false,
             due: None,
             empty_cells: 0,
-            sifted: Samples::default(),
+            sieve: Sieve::default(),
             placed: Placed::default(),
         }
     }
@@ -243,11 +243,11 @@ impl<'a> Maker<'a> {
 
     /// Adds samples that lie in the bucket with this start.
     fn add_stretch(&mut self, start: i64, timestamps: &[i64], values: &[f64], is_clean: bool) -> Result<(), ReadError> {
-        let mut nans = 0;
-        let mut begins_with_nan = false;
+        let (mut nans, mut begins_with_nan) = (0, false);
         if !is_clean {
-            nans = self.sift(timestamps, values);
-            if nans == 0 && self.sifted.values.is_empty() {
+            self.sieve.sift(timestamps, values, self.source.value_bounds());
+            nans = self.sieve.nans();
+            if nans == 0 && self.sieve.values().is_empty() {
                 return Ok(());
             }
             begins_with_nan = nans > 0 && values.first().is_some_and(|value| value.is_nan());
@@ -272,7 +272,7 @@ impl<'a> Maker<'a> {
         let (timestamps, values) = if is_clean {
             (timestamps, values)
         } else {
-            (self.sifted.timestamps.as_slice(), self.sifted.values.as_slice())
+            (self.sieve.timestamps(), self.sieve.values())
         };
         let batch = Batch {
             timestamps,
@@ -284,25 +284,6 @@ impl<'a> Maker<'a> {
             bucket.add_batch(&batch);
         }
         Ok(())
-    }
-
-    /// Keeps the numbers that pass the filter by value, and returns how many NaN pass.
-    fn sift(&mut self, timestamps: &[i64], values: &[f64]) -> u64 {
-        self.sifted.clear();
-        let kept = &mut self.sifted;
-        let mut nans = 0;
-        let (low, high) = self.source.value_bounds().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        for (index, value) in values.iter().enumerate() {
-            if low <= *value && *value <= high {
-                kept.values.push(*value);
-                if let Some(timestamp) = timestamps.get(index) {
-                    kept.timestamps.push(*timestamp);
-                }
-            }
-            nans += u64::from(value.is_nan());
-        }
-        // NaN passes no filter by value.
-        if self.source.value_bounds().is_some() { 0 } else { nans }
     }
 
     /// Makes a row of the bucket in the making.

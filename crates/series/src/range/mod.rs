@@ -11,6 +11,7 @@ mod nearest;
 mod neighbours;
 mod plain;
 mod rules;
+mod sieve;
 mod source;
 
 #[cfg(test)]
