@@ -1,6 +1,5 @@
 //! The files of the journal, behind a trait so that tests can let them fail.
 
-use super::frame::SEGMENT_HEADER;
 use super::segment::segment_name;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -10,7 +9,7 @@ use std::sync::Arc;
 
 /// Makes the files of segments.
 pub(crate) trait Storage: Send + Debug {
-    /// A segment file that holds the header of a segment, and whose name is durable. One of that name that a failed attempt left is
+    /// An empty segment file whose name is durable. One of that name that a failed attempt left is
     /// emptied.
     fn create(&mut self, number: u64) -> io::Result<Arc<dyn SegmentFile>>;
 }
@@ -45,7 +44,6 @@ impl Storage for DiskStorage {
         // Append mode, so that writing goes on at the new end after a truncation.
         let file = OpenOptions::new().append(true).create(true).open(path)?;
         file.set_len(0)?;
-        (&file).write_all(&SEGMENT_HEADER)?;
         sync_folder(&self.folder)?;
         Ok(Arc::new(DiskFile(file)))
     }

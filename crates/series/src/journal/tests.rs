@@ -77,13 +77,7 @@ impl Storage for FakeStorage {
         if disk.fails() {
             return Err(broken());
         }
-        disk.segments.insert(
-            number,
-            Content {
-                bytes: SEGMENT_HEADER.to_vec(),
-                synced: 0,
-            },
-        );
+        disk.segments.insert(number, Content::default());
         Ok(Arc::new(FakeFile(Arc::clone(&self.0), number)))
     }
 }

@@ -154,8 +154,9 @@ impl Writer {
         }
         let file = self.storage.create(self.number)?;
         self.file = Some(Arc::clone(&file));
+        (self.length, self.good) = (0, 0);
+        file.append(&SEGMENT_HEADER)?;
         self.length = SEGMENT_HEADER.len() as u64;
-        self.good = self.length;
         Ok(file)
     }
 
@@ -209,6 +210,10 @@ impl Writer {
         self.shared.sync_target.lock().target = None;
         let Some(file) = &self.file else { return Ok(()) };
         file.truncate(self.good)?;
+        if self.good == 0 {
+            file.append(&SEGMENT_HEADER)?;
+            self.length = SEGMENT_HEADER.len() as u64 + self.unsynced_bytes as u64;
+        }
         for (_, bytes) in &self.unsynced {
             file.append(bytes)?;
         }
