@@ -335,6 +335,8 @@ impl<'a> Maker<'a> {
             .rows(&self.buckets)
             .min((self.limit - self.placed.starts.len()) as u64);
         empty::reserve(&mut self.empty_cells, rows, self.aggregators.len())?;
+        self.placed.starts.reserve(rows as usize);
+        self.placed.values.reserve(rows as usize * self.aggregators.len());
         for index in 0..rows {
             self.placed.starts.push(gap.start_at(&self.buckets, index));
             self.placed
