@@ -13,6 +13,7 @@ mod plain;
 mod rules;
 mod sieve;
 mod source;
+mod stretches;
 
 #[cfg(test)]
 mod tests;
