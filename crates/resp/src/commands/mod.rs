@@ -138,7 +138,7 @@ impl Keys {
                     .get(place)
                     .and_then(crate::protocol::strict_integer)
                     .and_then(|count| usize::try_from(count).ok())
-                    .filter(|count| *count <= len - place - 1)
+                    .filter(|count| *count < len - place)
                     .unwrap_or(0);
                 (place + 1, place + 1 + count, 1)
             }

@@ -138,7 +138,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.retention_ms = number(value))
+                .change_settings(|settings| settings.retention_ms = number(value));
         },
     ),
     setting(
@@ -148,7 +148,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.chunk_bytes = number(value) as u32)
+                .change_settings(|settings| settings.chunk_bytes = number(value) as u32);
         },
     ),
     setting(
@@ -170,7 +170,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.ignore_time_ms = number(value))
+                .change_settings(|settings| settings.ignore_time_ms = number(value));
         },
     ),
     setting(
@@ -209,7 +209,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .max_clients
-                .store(number(value) as usize, Ordering::Relaxed)
+                .store(number(value) as usize, Ordering::Relaxed);
         },
     ),
     setting(
@@ -256,7 +256,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .slow_log_len
-                .store(number(value) as usize, Ordering::Relaxed)
+                .store(number(value) as usize, Ordering::Relaxed);
         },
     ),
     setting(
@@ -267,7 +267,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .script_limit_ms
-                .store(number(value) as u64, Ordering::Relaxed)
+                .store(number(value) as u64, Ordering::Relaxed);
         },
     ),
     setting(
@@ -278,7 +278,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .script_limit_ms
-                .store(number(value) as u64, Ordering::Relaxed)
+                .store(number(value) as u64, Ordering::Relaxed);
         },
     ),
     setting(
