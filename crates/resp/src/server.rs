@@ -39,6 +39,7 @@ pub struct Server {
     pub(crate) scripts: Scripts,
     pub(crate) pause: Pause,
     pub(crate) started: Instant,
+    pub(crate) started_ms: i64,
     pub(crate) run_id: String,
     /// Commands that run alone for long are at work: others wait without holding up a thread.
     pub(crate) closed: AtomicUsize,
@@ -80,6 +81,7 @@ impl Pause {
 impl Server {
     /// A server over an engine, which should have no other listener.
     pub fn new(engine: Arc<Engine>) -> Arc<Server> {
+        let started_ms = engine.now_ms();
         let server = Arc::new(Server {
             engine,
             stats: Stats::default(),
@@ -93,6 +95,7 @@ impl Server {
             scripts: Scripts::default(),
             pause: Pause::default(),
             started: Instant::now(),
+            started_ms,
             run_id: crate::acl::hex(&rand::random::<[u8; 20]>()),
             closed: AtomicUsize::new(0),
             is_out_of_memory: AtomicBool::new(false),
@@ -172,6 +175,9 @@ async fn housekeeping(server: Arc<Server>) {
         let work = tokio::task::spawn_blocking(move || {
             for db in 0..DATABASES as u8 {
                 server.engine.shared().expire_some(db);
+            }
+            for warning in server.engine.journal().take_warnings() {
+                tracing::warn!(warning, "the engine warns");
             }
             if server.config.max_memory() > 0 {
                 server.measure_memory();

@@ -12,6 +12,7 @@ mod information;
 mod keys;
 mod messages;
 pub(crate) mod read;
+mod saving;
 mod scripts;
 mod server;
 mod strings;
