@@ -22,6 +22,9 @@ use tokio::sync::watch;
 /// How often expired keys and used memory are looked after.
 const HOUSEKEEPING: Duration = Duration::from_millis(100);
 
+/// From the beginning of a snapshot that the length of the journal asked for to the next.
+const SAVE_PAUSE: Duration = Duration::from_secs(10);
+
 /// What all connections share.
 pub struct Server {
     /// The engine that holds the keys.
@@ -169,8 +172,17 @@ impl Server {
 
 /// Removes expired keys, and looks at the memory where it is limited, now and then.
 async fn housekeeping(server: Arc<Server>) {
+    let mut saved_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
+        // One that failed is tried again, with patience.
+        let may_save = saved_at.is_none_or(|at| at.elapsed() > SAVE_PAUSE);
+        if may_save && server.engine.snapshot_is_due() {
+            saved_at = Some(Instant::now());
+            if let Err(error) = crate::commands::begin_saving(&server) {
+                tracing::error!(error = %error.0, "no snapshot can be taken");
+            }
+        }
         let server = Arc::clone(&server);
         let work = tokio::task::spawn_blocking(move || {
             for db in 0..DATABASES as u8 {

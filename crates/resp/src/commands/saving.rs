@@ -61,7 +61,7 @@ pub(super) fn bgrewriteaof(context: &mut Context<'_>, _: Arguments<'_>) -> Comma
 }
 
 /// Takes a snapshot beside everything else.
-fn begin(server: &Arc<Server>) -> Result<(), CommandError> {
+pub(crate) fn begin(server: &Arc<Server>) -> Result<(), CommandError> {
     let server = Arc::clone(server);
     let work = move || {
         if let Err(error) = server.engine.save() {
