@@ -26,6 +26,8 @@ const ENTRY_BYTES: usize = 4;
 /// The bit of the width that tells summed from direct.
 const SUMMED: u8 = 0x80;
 const MAX_WIDTH: usize = 64;
+/// The widest rests of which the sum over a block fits into 32 bits.
+const NARROW_SUMS: usize = 25;
 
 /// What a direct block is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -395,13 +397,19 @@ impl Packed<'_> {
     #[inline(always)]
     fn decode<T>(&self, index: usize, out: &mut [T; BLOCK], convert: impl Fn(i64) -> T) {
         let block = self.block(index);
-        if block.width > NARROW || block.patches > 0 {
-            let mut rests = [0; BLOCK];
+        if block.width > NARROW_SUMS || block.patches > 0 {
+            let mut rests = [0u64; BLOCK];
             self.unpack(&block, &mut rests);
+            if block.summed {
+                sum_up(&mut rests, u64::wrapping_add);
+            }
             block.restore(&rests, out, convert);
         } else {
-            let mut rests = [0; BLOCK];
+            let mut rests = [0u32; BLOCK];
             bitpack::unpack_narrow(&self.bytes[block.start..block.end], block.width, &mut rests);
+            if block.summed {
+                sum_up(&mut rests, u32::wrapping_add);
+            }
             block.restore(&rests, out, convert);
         }
     }
@@ -436,6 +444,14 @@ impl Packed<'_> {
     #[inline]
     fn at_within(&self, block: &BlockInfo, within: usize) -> i64 {
         let line = block.base.wrapping_add(block.step.wrapping_mul(within as i64));
+        if block.summed && block.width <= NARROW_SUMS && block.patches == 0 {
+            let mut rests = [0; BLOCK];
+            bitpack::unpack_narrow(&self.bytes[block.start..block.end], block.width, &mut rests);
+            let sum = rests[..=within]
+                .iter()
+                .fold(0, |sum: u32, rest| sum.wrapping_add(*rest));
+            return line.wrapping_add(i64::from(sum));
+        }
         if block.summed {
             let mut rests = [0; BLOCK];
             self.unpack(block, &mut rests);
@@ -506,40 +522,31 @@ impl Packed<'_> {
 }
 
 impl BlockInfo {
-    /// Numbers of their rests.
+    /// Numbers of their rests, which are summed up if the block is.
     #[inline(always)]
     fn restore<R: Copy + Into<u64>, T>(&self, rests: &[R; BLOCK], out: &mut [T; BLOCK], convert: impl Fn(i64) -> T) {
-        if !self.summed {
-            let first: u64 = rests[0].into();
-            let start = self.base.wrapping_sub(first as i64);
-            for (index, (out, rest)) in (0i64..).zip(out.iter_mut().zip(rests)) {
-                let rest: u64 = (*rest).into();
-                *out = convert(
-                    start
-                        .wrapping_add(self.step.wrapping_mul(index))
-                        .wrapping_add(rest as i64),
-                );
-            }
-            return;
+        let first: u64 = rests[0].into();
+        let start = self.base.wrapping_sub(first as i64);
+        for (index, (out, rest)) in (0i64..).zip(out.iter_mut().zip(rests)) {
+            let rest: u64 = (*rest).into();
+            *out = convert(
+                start
+                    .wrapping_add(self.step.wrapping_mul(index))
+                    .wrapping_add(rest as i64),
+            );
         }
-        let mut numbers = [0; BLOCK];
-        // Four sums side by side, so that one addition in four waits for the one before.
-        let mut before = self.base.wrapping_sub(self.step);
-        let step = self.step as u64;
-        for (numbers, rests) in numbers.as_chunks_mut::<4>().0.iter_mut().zip(rests.as_chunks::<4>().0) {
-            let [first, second, third, fourth] = rests.map(|rest| step.wrapping_add(rest.into()) as i64);
-            let half = first.wrapping_add(second);
-            let whole = half.wrapping_add(third.wrapping_add(fourth));
-            *numbers = [
-                before.wrapping_add(first),
-                before.wrapping_add(half),
-                before.wrapping_add(half.wrapping_add(third)),
-                before.wrapping_add(whole),
-            ];
-            before = before.wrapping_add(whole);
-        }
-        for (out, number) in out.iter_mut().zip(numbers) {
-            *out = convert(number);
-        }
+    }
+}
+
+/// Makes each rest the sum of all up to it. Four sums side by side, so that one addition in four waits for the one before.
+#[inline(always)]
+fn sum_up<R: Copy + Default>(rests: &mut [R; BLOCK], add: impl Fn(R, R) -> R) {
+    let mut before = R::default();
+    for rests in rests.as_chunks_mut::<4>().0 {
+        let [first, second, third, fourth] = *rests;
+        let half = add(first, second);
+        let sums = [first, half, add(half, third), add(half, add(third, fourth))];
+        *rests = sums.map(|sum| add(before, sum));
+        before = rests[3];
     }
 }
