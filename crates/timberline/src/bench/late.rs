@@ -15,12 +15,11 @@ const MAX_SERIES: u64 = 900;
 
 /// Describes `timberline bench late`.
 pub(super) fn command() -> Command {
-    let published = Options::default();
-    let number = |name: &'static str, value: &'static str, default: usize, most: u64| {
+    let number = |name: &'static str, value: &'static str, default: &'static str, most: u64| {
         Arg::new(name)
             .long(name)
             .value_name(value)
-            .default_value(default.to_string())
+            .default_value(default)
             .value_parser(value_parser!(u64).range(1..=most))
     };
     let list = |name: &'static str, value: &'static str| {
@@ -64,11 +63,11 @@ pub(super) fn command() -> Command {
                 .value_parser(|text: &str| text.parse::<Encoding>())
                 .help("Encodings"),
         )
-        .arg(number("series", "N", published.series, MAX_SERIES).help("Series, each with a connection of its own"))
-        .arg(number("samples", "N", published.samples, 100_000_000).help("Samples of each series"))
-        .arg(number("pipeline", "N", published.pipeline, 100_000).help("Commands that are sent together"))
-        .arg(number("repeat", "N", published.repeat, 1000).help("How many times each cell is measured; medians are shown"))
-        .arg(number("madd", "N", published.samples_per_command, 100_000).help("Send so many samples in one TS.MADD, instead of one in a TS.ADD"))
+        .arg(number("series", "N", "50", MAX_SERIES).help("Series, each with a connection of its own"))
+        .arg(number("samples", "N", "10000", 100_000_000).help("Samples of each series"))
+        .arg(number("pipeline", "N", "50", 100_000).help("Commands that are sent together"))
+        .arg(number("repeat", "N", "3", 1000).help("How many times each cell is measured; medians are shown"))
+        .arg(number("madd", "N", "1", 100_000).help("Send so many samples in one TS.MADD, instead of one in a TS.ADD"))
         .arg(
             Arg::new("window")
                 .long("window")
@@ -93,7 +92,7 @@ pub(super) fn command() -> Command {
             Arg::new("seed")
                 .long("seed")
                 .value_name("N")
-                .default_value(published.seed.to_string())
+                .default_value("12345")
                 .value_parser(value_parser!(u64).range(..1 << 40))
                 .help("What the data are made from"),
         )

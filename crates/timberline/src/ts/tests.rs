@@ -1,0 +1,1 @@
+//! Whole runs against servers in this process.
