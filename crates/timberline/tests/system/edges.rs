@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Allowed edges between our crates: dependencies point inwards.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("timberline-dataobj", &[]),
     ("timberline-bench", &["timberline-dataobj", "timberline-logql"]),
     ("timberline-logql", &[]),
     ("timberline-oracle", &["timberline-logql"]),
+    ("timberline-resp", &["timberline-series"]),
+    ("timberline-series", &["timberline-dataobj"]),
     ("timberline-store", &["timberline-dataobj", "timberline-logql"]),
     (
         "timberline-ingest",
@@ -37,6 +39,8 @@ const EDGES: [(&str, &[&str]); 9] = [
             "timberline-ingest",
             "timberline-logql",
             "timberline-query",
+            "timberline-resp",
+            "timberline-series",
             "timberline-server",
             "timberline-store",
         ],
@@ -56,7 +60,12 @@ const HOMES: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates that know nothing of waiting, tenants or sockets.
-const PURE: [&str; 3] = ["timberline-dataobj", "timberline-logql", "timberline-oracle"];
+const PURE: [&str; 4] = [
+    "timberline-dataobj",
+    "timberline-logql",
+    "timberline-oracle",
+    "timberline-series",
+];
 const IMPURE: [&str; 5] = ["tokio", "async-trait", "futures", "object_store", "tracing"];
 
 /// Libraries of which the lock file holds one version.

@@ -207,7 +207,7 @@ fn mistakes_are_told_with_their_line() {
     );
     f(
         Format::JsonLines,
-        &json("{\"key\":\"a\",\"timestamp\":1,\"value\":null}"),
+        &json("{\"key\":\"a\",\"timestamps\":[1],\"values\":[null]}"),
         2,
         "not a value",
     );
