@@ -16,7 +16,7 @@ const HEIGHT: f64 = 496.0;
 const LEGEND_X: f64 = 664.0;
 const LEGEND_STEP: f64 = 20.0;
 /// About so many lines across the plot.
-const GRID_LINES: f64 = 6.0;
+const GRID_LINES: f64 = 8.0;
 
 /// One after the other for the configurations of a server; told apart also by people who see few colours (after Okabe and Ito).
 const COLOURS: [&str; 7] = [
