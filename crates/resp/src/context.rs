@@ -55,13 +55,16 @@ pub enum Flow {
 /// Computes a reply out of what it has taken from the keyspace.
 pub type Compute = Box<dyn FnOnce(&mut Reply) -> Result<(), CommandError> + Send>;
 
+/// Looks whether the waiting of a client is over.
+pub type Look = Box<dyn FnMut(&mut Context<'_>, Wake) -> Result<bool, CommandError> + Send>;
+
 /// A client that waits.
 pub struct Blocked {
     /// When the waiting ends by itself.
     pub deadline: Option<Instant>,
     /// Looks whether there is a reply now, and writes it. Says whether the waiting is over; at the deadline it must be. Called when the
     /// waker of the session ([`Session::waker`]) was called, and at the deadline.
-    pub look: Box<dyn FnMut(&mut Context<'_>, Wake) -> Result<bool, CommandError> + Send>,
+    pub look: Look,
 }
 
 /// Why a client that waits is looked after.
@@ -165,10 +168,8 @@ impl<'a> Context<'a> {
             .writer
             .as_ref()
             .is_some_and(|open| open.db == self.session.db && self.session.writer_key == key);
-        if !is_open {
-            if let Err(error) = self.open_writer(key)? {
-                return Ok(Err(error));
-            }
+        if !is_open && let Err(error) = self.open_writer(key)? {
+            return Ok(Err(error));
         }
         match &mut self.writer {
             Some(open) => Ok(Ok(&mut open.writer)),

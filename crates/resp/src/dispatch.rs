@@ -2,7 +2,7 @@
 //! From the bytes of a client to its replies: finds the commands, checks whether they may run, runs them in order.
 
 use crate::acl::{Permission, User};
-use crate::client::Unblock;
+use crate::client::{Client, Unblock};
 use crate::commands::{self, Command, Group, flags};
 use crate::context::{Blocked, CommandError, Compute, Context, Flow, Wake};
 use crate::protocol::{Arguments, OwnedArguments, ProtocolError, Reply, RequestParser};
@@ -213,6 +213,7 @@ impl Executor {
         context.close_writer();
         drop(context);
         meter.flush();
+        meter.tell(&session.client);
         *sequence = (*sequence).max(access.last_sequence());
         step
     }
@@ -548,6 +549,7 @@ struct Meter<'a> {
     server: &'a Server,
     command: Option<&'static Command>,
     calls: u64,
+    all_calls: u64,
     since: Instant,
     slow_after: Option<Duration>,
 }
@@ -558,6 +560,7 @@ impl<'a> Meter<'a> {
             server,
             command: None,
             calls: 0,
+            all_calls: 0,
             since: Instant::now(),
             slow_after: server.config.slow_after(),
         }
@@ -610,7 +613,20 @@ impl<'a> Meter<'a> {
             self.server.stats.ran(commands::place_of(command), self.calls, took);
         }
         self.since = now;
+        self.all_calls += self.calls;
         self.calls = 0;
         took
+    }
+
+    /// What CLIENT LIST shows of the commands.
+    fn tell(&self, client: &Client) {
+        let relaxed = Ordering::Relaxed;
+        if let Some(command) = self.command {
+            client.last_command.store(commands::place_of(command) as u32, relaxed);
+        }
+        // Only the connection itself counts here.
+        client
+            .commands
+            .store(client.commands.load(relaxed) + self.all_calls, relaxed);
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn get(context: &mut Context<'_>, words: Arguments<'_>) -> CommandRes
 }
 
 pub(super) fn set(context: &mut Context<'_>, words: Arguments<'_>) -> CommandResult {
-    if words.len() % 2 != 0 {
+    if !words.len().is_multiple_of(2) {
         return Err(CommandError::arity(context.command.name));
     }
     let names = words.iter().skip(2).step_by(2);

@@ -12,13 +12,18 @@ mod information;
 mod keys;
 mod messages;
 pub(crate) mod read;
+mod saving;
 mod scripts;
 mod server;
 mod strings;
 mod table;
+#[cfg(test)]
+mod tests;
 mod transactions;
 mod transfer;
 pub mod ts;
+
+pub(crate) use saving::begin as begin_saving;
 
 use crate::context::{CommandResult, Context, Flow};
 use crate::protocol::Arguments;
@@ -138,7 +143,7 @@ impl Keys {
                     .get(place)
                     .and_then(crate::protocol::strict_integer)
                     .and_then(|count| usize::try_from(count).ok())
-                    .filter(|count| *count <= len - place - 1)
+                    .filter(|count| *count < len - place)
                     .unwrap_or(0);
                 (place + 1, place + 1 + count, 1)
             }

@@ -89,7 +89,7 @@ fn end_of_life(context: &Context<'_>, number: i64, unit: usize) -> Result<i64, C
     if number <= 0 {
         return Err(invalid());
     }
-    let milliseconds = if unit % 2 == 0 {
+    let milliseconds = if unit.is_multiple_of(2) {
         number.checked_mul(1000)
     } else {
         Some(number)
@@ -216,9 +216,12 @@ pub(super) fn mget(context: &mut Context<'_>, words: Arguments<'_>) -> CommandRe
     Ok(Flow::Done)
 }
 
+/// A key and its text.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
 /// The pairs of MSET and MSETNX.
-fn pairs<'a>(context: &Context<'_>, words: Arguments<'a>) -> Result<Vec<(&'a [u8], &'a [u8])>, CommandError> {
-    if words.len() % 2 == 0 {
+fn pairs<'a>(context: &Context<'_>, words: Arguments<'a>) -> Result<Vec<Pair<'a>>, CommandError> {
+    if words.len().is_multiple_of(2) {
         return Err(CommandError::arity(context.command.name));
     }
     let keys = words.iter().skip(1).step_by(2);

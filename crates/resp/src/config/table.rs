@@ -5,6 +5,7 @@ use crate::events::Events;
 use crate::server::Server;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use timberline_series::journal::Fsync;
 
 /// One setting.
 pub(super) struct Setting {
@@ -138,7 +139,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.retention_ms = number(value))
+                .change_settings(|settings| settings.retention_ms = number(value));
         },
     ),
     setting(
@@ -148,7 +149,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.chunk_bytes = number(value) as u32)
+                .change_settings(|settings| settings.chunk_bytes = number(value) as u32);
         },
     ),
     setting(
@@ -170,7 +171,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         |server, _, value| {
             server
                 .engine
-                .change_settings(|settings| settings.ignore_time_ms = number(value))
+                .change_settings(|settings| settings.ignore_time_ms = number(value));
         },
     ),
     setting(
@@ -209,7 +210,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .max_clients
-                .store(number(value) as usize, Ordering::Relaxed)
+                .store(number(value) as usize, Ordering::Relaxed);
         },
     ),
     setting(
@@ -256,7 +257,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .slow_log_len
-                .store(number(value) as usize, Ordering::Relaxed)
+                .store(number(value) as usize, Ordering::Relaxed);
         },
     ),
     setting(
@@ -267,7 +268,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .script_limit_ms
-                .store(number(value) as u64, Ordering::Relaxed)
+                .store(number(value) as u64, Ordering::Relaxed);
         },
     ),
     setting(
@@ -278,7 +279,7 @@ pub(super) static SETTINGS: &[Setting] = &[
             server
                 .config
                 .script_limit_ms
-                .store(number(value) as u64, Ordering::Relaxed)
+                .store(number(value) as u64, Ordering::Relaxed);
         },
     ),
     setting(
@@ -319,7 +320,25 @@ pub(super) static SETTINGS: &[Setting] = &[
         |_, _, _| {},
     ),
     // Those that clients read, and that change nothing here.
+    setting(
+        "appendfsync",
+        Check::OneOf(&["always", "everysec", "no"]),
+        |server, _| server.engine.journal().fsync().name().to_owned(),
+        |server, _, value| {
+            if let Some(fsync) = Fsync::parse(value.as_bytes()) {
+                server.engine.journal().set_fsync(fsync);
+            }
+        },
+    ),
+    setting(
+        "appendonly",
+        Check::Fixed,
+        |server, _| if server.engine.journal().is_kept() { "yes" } else { "no" }.to_owned(),
+        |_, _, _| {},
+    ),
     kept("save", Check::Any, ""),
+    kept("dir", Check::Fixed, "."),
+    fixed("dbfilename", ""),
     kept("maxmemory-policy", Check::OneOf(&["noeviction"]), "noeviction"),
     kept("maxmemory-samples", Check::Integer(1, 64), "5"),
     kept("hz", Check::Integer(1, 500), "10"),
