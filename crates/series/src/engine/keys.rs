@@ -110,7 +110,7 @@ impl Access<'_> {
     }
 
     /// Enters an entry under a name of a database; a series learns its new name, and so does the index.
-    pub(super) fn place(&self, db: u8, key: &[u8], entry: Entry) {
+    pub(crate) fn place(&self, db: u8, key: &[u8], entry: Entry) {
         let key: Arc<[u8]> = key.into();
         let database = self.database(db);
         if let Value::Series(series) = &entry.value {
