@@ -13,7 +13,7 @@ mod bitpack;
 mod column;
 mod packed;
 mod raw;
-mod simd;
+pub(crate) mod simd;
 mod timestamps;
 mod values;
 
