@@ -17,6 +17,8 @@ pub(crate) struct Bodies {
     unborn: AHashMap<u64, SeriesBody>,
     /// Rules by the number of the destination, with their source.
     waiting: AHashMap<u64, Vec<(Arc<Series>, RuleBody)>>,
+    /// The numbers of the destinations of a source, in the order in which the rules were made.
+    orders: AHashMap<u64, Vec<u64>>,
     highest_id: u64,
 }
 
@@ -71,9 +73,13 @@ impl Bodies {
         };
         let series = Series::from_body(id, db, key.into(), &body)?;
         self.enter(access, &series, db, key, expires_at);
+        if body.rules.len() > 1 {
+            let order = body.rules.iter().map(|rule| rule.destination).collect();
+            self.orders.insert(id, order);
+        }
         for rule in body.rules {
             match self.alive.get(&rule.destination) {
-                Some(destination) => series.restore_rules(&[rule], |_| Some(Arc::clone(destination))),
+                Some(destination) => self.restore_rule(&series, &rule, destination),
                 None => self
                     .waiting
                     .entry(rule.destination)
@@ -98,7 +104,17 @@ impl Bodies {
         self.alive.insert(id, Arc::clone(series));
         self.note_id(id);
         for (source, rule) in self.waiting.remove(&id).unwrap_or_default() {
-            source.restore_rules(&[rule], |_| Some(Arc::clone(series)));
+            self.restore_rule(&source, &rule, series);
+        }
+    }
+
+    /// Connects a series with the destination of a rule; TS.INFO shows rules in the order in which they were made.
+    fn restore_rule(&self, source: &Arc<Series>, rule: &RuleBody, destination: &Arc<Series>) {
+        source.restore_rule(rule, destination);
+        if let Some(order) = self.orders.get(&source.id()) {
+            let place = |id: u64| order.iter().position(|known| *known == id).unwrap_or(usize::MAX);
+            let rules = &mut source.state.lock().rules;
+            rules.sort_by_key(|rule| place(rule.destination().id()));
         }
     }
 

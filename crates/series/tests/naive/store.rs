@@ -197,7 +197,7 @@ impl Store {
                 self.compaction = CompactionPolicy::parse(text).unwrap_or_default();
                 Ok(Reply::Done)
             }
-            Command::Check => Ok(Reply::Done),
+            Command::Check | Command::Reopen(_) => Ok(Reply::Done),
         }
     }
 
