@@ -53,7 +53,10 @@ impl<'a> Replay<'a> {
     /// Does a frame again. What series hold already is skipped.
     pub(crate) fn frame(&mut self, sequence: u64, frame: &[u8]) -> Result<(), ReplayError> {
         let access = self.engine.exclusive();
-        read_records(frame, |record| self.record(&access, sequence, &record))?;
+        read_records(frame, |record| {
+            self.bodies.make_rules();
+            self.record(&access, sequence, &record)
+        })?;
         for series in self.touched.drain(..) {
             series.state.lock().applied = sequence;
         }

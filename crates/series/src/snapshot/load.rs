@@ -129,6 +129,7 @@ impl Reading<'_> {
                 return Err("a key has no series");
             }
         }
+        bodies.make_rules();
         bodies.note_id(next_id.saturating_sub(1));
         Ok(Loaded {
             bodies,

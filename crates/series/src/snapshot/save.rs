@@ -215,6 +215,11 @@ fn bodies_with_rules(series: &Arc<Series>) -> Result<Vec<(u64, SeriesBody)>, Rea
         let destination = rule.destination();
         bodies.push((destination.id(), destination.state.lock().body()?));
     }
+    drop(state);
+    if bodies.iter().all(|(id, _)| *id != series.id()) {
+        // Its key was removed meanwhile, and with it the rule.
+        bodies.push((series.id(), series.state.lock().body()?));
+    }
     Ok(bodies)
 }
 

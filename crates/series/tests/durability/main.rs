@@ -1,0 +1,7 @@
+//! What an engine holds after it was closed, killed or reloaded is what it held before.
+
+mod contents;
+mod damage;
+mod operations;
+mod reopening;
+mod traffic;
