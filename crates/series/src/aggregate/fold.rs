@@ -27,6 +27,15 @@ pub(super) fn sum(start: f64, batch: &Batch<'_>) -> f64 {
     }
 }
 
+/// Adds the squares of the values to a sum, in the order of visit.
+pub(super) fn sum_of_squares(start: f64, batch: &Batch<'_>) -> f64 {
+    if batch.descending {
+        batch.values.iter().rev().fold(start, |sum, value| sum + value * value)
+    } else {
+        batch.values.iter().fold(start, |sum, value| sum + value * value)
+    }
+}
+
 /// The sum if all values are integers and it can't be rounded on the way.
 fn sum_of_integers(start: f64, values: &[f64]) -> Option<f64> {
     // Adding and subtracting this number rounds to an integer, if the size of the value is below `EXACT`. What an integer is off by is

@@ -203,6 +203,11 @@ impl Chunk {
         }
     }
 
+    /// Whether it is known without decoding that no value is NaN.
+    pub fn is_known_free_of_nan(&self) -> bool {
+        self.values().is_known_free_of_nan()
+    }
+
     /// Bytes of memory that the chunk takes, itself included.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Chunk>() + self.columns.len()

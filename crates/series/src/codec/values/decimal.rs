@@ -187,6 +187,11 @@ pub(crate) fn open(bytes: &[u8], len: usize) -> Decimal<'_> {
 }
 
 impl Decimal<'_> {
+    /// Whether all values are finite and none is -0.
+    pub(crate) fn is_without_exceptions(&self) -> bool {
+        self.exceptions.is_empty()
+    }
+
     /// Exceptions from an index on: the number of the first, and the indexes.
     #[inline]
     fn exceptions_from(&self, start: usize) -> impl Iterator<Item = (usize, usize)> {

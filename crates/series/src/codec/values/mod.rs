@@ -99,6 +99,17 @@ pub(crate) fn open(kind: Kind, bytes: &[u8], len: usize) -> Values<'_> {
     }
 }
 
+impl Values<'_> {
+    /// Whether it is known without decoding that no value is NaN.
+    pub(crate) fn is_known_free_of_nan(&self) -> bool {
+        match self {
+            Values::Constant(column) => !column.at(0).is_nan(),
+            Values::Decimal(column) => column.is_without_exceptions(),
+            Values::Raw(_) | Values::Bits(_) => false,
+        }
+    }
+}
+
 impl Column for Values<'_> {
     type Item = f64;
 
