@@ -64,7 +64,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Ends the replay; gives the names of objects that records refer to.
-    pub(crate) fn finish(self) -> Vec<Box<str>> {
+    pub(crate) fn finish(mut self) -> Vec<Box<str>> {
+        self.bodies.make_rules();
         self.bodies.settle_ids(&self.engine.exclusive());
         self.engine.replaying.store(false, Ordering::Relaxed);
         self.objects

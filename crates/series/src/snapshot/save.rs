@@ -185,9 +185,9 @@ fn write_series<W: Write>(
             let _shared = gate_is_open.then(|| engine.shared());
             bodies_with_rules(&series)?
         };
-        for (id, body) in bodies {
+        for (place, (id, body)) in bodies.into_iter().enumerate() {
             written.insert(id);
-            writer.item(|out| append_series(id, &body, out))?;
+            writer.item(|out| append_series(id, place == 0, &body, out))?;
             for place in &body.chunks {
                 if let Place::Cold(cold) = place
                     && let Some(reference) = cold.source.reference()

@@ -61,7 +61,7 @@ fn damage_before_whole_frames_is_an_error_unless_it_is_to_be_passed_over() {
     let states = written(folder.path());
     let path = segment(folder.path());
     let mut bytes = fs::read(&path).unwrap();
-    let at = states[3].0 as usize - 5;
+    let at = states[0].0 as usize - 5;
     bytes[at] ^= 1;
     fs::write(&path, &bytes).unwrap();
     let error = Engine::open(OpenOptions::new(folder.path())).err().unwrap().to_string();

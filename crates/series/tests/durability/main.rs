@@ -1,5 +1,6 @@
 //! What an engine holds after it was closed, killed or reloaded is what it held before.
 
+mod cold;
 mod contents;
 mod damage;
 mod operations;
