@@ -168,9 +168,7 @@ impl<'a> Context<'a> {
             .writer
             .as_ref()
             .is_some_and(|open| open.db == self.session.db && self.session.writer_key == key);
-        if !is_open
-            && let Err(error) = self.open_writer(key)?
-        {
+        if !is_open && let Err(error) = self.open_writer(key)? {
             return Ok(Err(error));
         }
         match &mut self.writer {

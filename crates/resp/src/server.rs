@@ -22,6 +22,9 @@ use tokio::sync::watch;
 /// How often expired keys and used memory are looked after.
 const HOUSEKEEPING: Duration = Duration::from_millis(100);
 
+/// From the beginning of a snapshot that the length of the journal asked for to the next.
+const SAVE_PAUSE: Duration = Duration::from_secs(10);
+
 /// What all connections share.
 pub struct Server {
     /// The engine that holds the keys.
@@ -39,6 +42,7 @@ pub struct Server {
     pub(crate) scripts: Scripts,
     pub(crate) pause: Pause,
     pub(crate) started: Instant,
+    pub(crate) started_ms: i64,
     pub(crate) run_id: String,
     /// Commands that run alone for long are at work: others wait without holding up a thread.
     pub(crate) closed: AtomicUsize,
@@ -80,6 +84,7 @@ impl Pause {
 impl Server {
     /// A server over an engine, which should have no other listener.
     pub fn new(engine: Arc<Engine>) -> Arc<Server> {
+        let started_ms = engine.now_ms();
         let server = Arc::new(Server {
             engine,
             stats: Stats::default(),
@@ -93,6 +98,7 @@ impl Server {
             scripts: Scripts::default(),
             pause: Pause::default(),
             started: Instant::now(),
+            started_ms,
             run_id: crate::acl::hex(&rand::random::<[u8; 20]>()),
             closed: AtomicUsize::new(0),
             is_out_of_memory: AtomicBool::new(false),
@@ -166,12 +172,24 @@ impl Server {
 
 /// Removes expired keys, and looks at the memory where it is limited, now and then.
 async fn housekeeping(server: Arc<Server>) {
+    let mut saved_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
+        // One that failed is tried again, with patience.
+        let may_save = saved_at.is_none_or(|at| at.elapsed() > SAVE_PAUSE);
+        if may_save && server.engine.snapshot_is_due() {
+            saved_at = Some(Instant::now());
+            if let Err(error) = crate::commands::begin_saving(&server) {
+                tracing::error!(error = %error.0, "no snapshot can be taken");
+            }
+        }
         let server = Arc::clone(&server);
         let work = tokio::task::spawn_blocking(move || {
             for db in 0..DATABASES as u8 {
                 server.engine.shared().expire_some(db);
+            }
+            for warning in server.engine.journal().take_warnings() {
+                tracing::warn!(warning, "the engine warns");
             }
             if server.config.max_memory() > 0 {
                 server.measure_memory();

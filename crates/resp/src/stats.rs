@@ -62,8 +62,13 @@ pub struct Stats {
     /// Passwords and permissions that did not do.
     pub denied: Counter,
     by_command: Vec<CommandStats>,
+    /// By place in [`USUAL_ERRORS`].
+    by_usual_error: [Counter; USUAL_ERRORS.len()],
     by_error: Mutex<BTreeMap<String, u64>>,
 }
+
+/// Codes of errors that may come in masses: they are counted without a lock.
+const USUAL_ERRORS: [&str; 6] = ["ERR", "TSDB:", "WRONGTYPE", "NOAUTH", "NOPERM", "OOM"];
 
 /// How many codes of errors are counted one by one; codes that clients make up (in scripts) can't make more.
 const MAX_ERROR_CODES: usize = 64;
@@ -82,6 +87,7 @@ impl Default for Stats {
             errors: Counter::default(),
             denied: Counter::default(),
             by_command: commands::all().map(|_| CommandStats::default()).collect(),
+            by_usual_error: Default::default(),
             by_error: Mutex::default(),
         }
     }
@@ -104,6 +110,10 @@ impl Stats {
     pub(crate) fn error(&self, text: &str) {
         self.errors.add(1);
         let code = text.split(' ').next().unwrap_or_default();
+        if let Some(place) = USUAL_ERRORS.iter().position(|usual| *usual == code) {
+            self.by_usual_error[place].add(1);
+            return;
+        }
         let mut by_error = self.by_error.lock();
         if let Some(count) = by_error.get_mut(code) {
             *count += 1;
@@ -114,8 +124,14 @@ impl Stats {
 
     /// Error replies by code.
     pub fn errors_by_code(&self) -> Vec<(String, u64)> {
+        let usual = USUAL_ERRORS.iter().zip(&self.by_usual_error);
+        let mut by_code: Vec<(String, u64)> = usual
+            .map(|(code, count)| ((*code).to_owned(), count.get()))
+            .filter(|(_, count)| *count > 0)
+            .collect();
         let by_error = self.by_error.lock();
-        by_error.iter().map(|(code, count)| (code.clone(), *count)).collect()
+        by_code.extend(by_error.iter().map(|(code, count)| (code.clone(), *count)));
+        by_code
     }
 
     /// CONFIG RESETSTAT.
@@ -139,6 +155,7 @@ impl Stats {
                 counter.reset();
             }
         }
+        self.by_usual_error.iter().for_each(Counter::reset);
         self.by_error.lock().clear();
     }
 }

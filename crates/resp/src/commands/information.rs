@@ -208,7 +208,7 @@ fn memory(context: &Context<'_>, out: &mut String) {
 }
 
 fn persistence(context: &Context<'_>, out: &mut String) {
-    super::server::persistence(context.server, out);
+    super::saving::persistence(context.server, out);
 }
 
 fn stats(context: &Context<'_>, out: &mut String) {

@@ -12,13 +12,18 @@ mod information;
 mod keys;
 mod messages;
 pub(crate) mod read;
+mod saving;
 mod scripts;
 mod server;
 mod strings;
 mod table;
+#[cfg(test)]
+mod tests;
 mod transactions;
 mod transfer;
 pub mod ts;
+
+pub(crate) use saving::begin as begin_saving;
 
 use crate::context::{CommandResult, Context, Flow};
 use crate::protocol::Arguments;

@@ -3,9 +3,7 @@
 use super::read;
 use crate::context::{CommandError, CommandResult, Context, Flow};
 use crate::protocol::Arguments;
-use crate::server::Server;
 use crate::slowlog::SlowCommand;
-use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub(super) fn time(context: &mut Context<'_>, _: Arguments<'_>) -> CommandResult {
@@ -132,24 +130,6 @@ pub(super) fn latency_doctor(context: &mut Context<'_>, _: Arguments<'_>) -> Com
         .reply
         .verbatim("Latencies are not recorded event by event. See SLOWLOG, and INFO commandstats.\n");
     Ok(Flow::Done)
-}
-
-/// The section of INFO about the journal and snapshots.
-pub(super) fn persistence(server: &Server, out: &mut String) {
-    let journal = server.engine.journal();
-    let statistics = journal.statistics();
-    let status = if statistics.failing.is_some() { "err" } else { "ok" };
-    // Writing into a string never fails.
-    let _ = write!(
-        out,
-        "loading:0\r\nasync_loading:0\r\naof_enabled:{}\r\naof_last_write_status:{status}\r\naof_current_size:{}\r\n\
-         aof_buffer_length:{}\r\naof_fsyncs:{}\r\naof_write_failures:{}\r\n",
-        u8::from(journal.is_kept()),
-        statistics.bytes,
-        statistics.buffered_bytes,
-        statistics.syncs,
-        statistics.failures,
-    );
 }
 
 pub(super) fn sleep(context: &mut Context<'_>, words: Arguments<'_>) -> CommandResult {

@@ -2,7 +2,7 @@
 
 #[rustfmt::skip]
 use super::{
-    absent, access, clients, configuration, connection, documentation, expiry, information, keys, messages, scripts, server, strings,
+    absent, access, clients, configuration, connection, documentation, expiry, information, keys, messages, saving, scripts, server, strings,
     transactions, transfer, ts,
 };
 use super::flags::{
@@ -292,6 +292,11 @@ const SERVER: &[Command] = &[
     server("debug|sleep", 3, ADMIN | NOSCRIPT | EXCLUSIVE | HEAVY, "Sleeps while no other command runs.", server::sleep),
     server("debug|set-active-expire", 3, ADMIN | NOSCRIPT, "Does nothing: expired keys are never seen.", server::ok),
     server("debug|jmap", -2, ADMIN | NOSCRIPT, "Does nothing.", server::ok),
+    server("debug|reload", -2, ADMIN | NOSCRIPT | NO_MULTI, "Writes all keys into memory, forgets them, and reads them back.", saving::reload),
+    server("save", 1, ADMIN | NOSCRIPT | NO_MULTI, "Takes a snapshot.", saving::save),
+    server("bgsave", -1, ADMIN | NOSCRIPT, "Begins to take a snapshot.", saving::bgsave),
+    server("bgrewriteaof", 1, ADMIN | NOSCRIPT, "Begins to take a snapshot, which shortens the journal.", saving::bgrewriteaof),
+    server("lastsave", 1, FAST | ADMIN, "Returns when the last snapshot was taken.", saving::lastsave),
     server("shutdown", -1, ADMIN | NOSCRIPT | NO_MULTI, "Ends the server.", server::shutdown),
     server("cluster", -2, CONTAINER, "Commands over a cluster.", documentation::help),
     server("cluster|info", -2, 0, "Refused: there is no cluster.", absent::cluster),

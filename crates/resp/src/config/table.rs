@@ -5,6 +5,7 @@ use crate::events::Events;
 use crate::server::Server;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use timberline_series::journal::Fsync;
 
 /// One setting.
 pub(super) struct Setting {
@@ -319,7 +320,25 @@ pub(super) static SETTINGS: &[Setting] = &[
         |_, _, _| {},
     ),
     // Those that clients read, and that change nothing here.
+    setting(
+        "appendfsync",
+        Check::OneOf(&["always", "everysec", "no"]),
+        |server, _| server.engine.journal().fsync().name().to_owned(),
+        |server, _, value| {
+            if let Some(fsync) = Fsync::parse(value.as_bytes()) {
+                server.engine.journal().set_fsync(fsync);
+            }
+        },
+    ),
+    setting(
+        "appendonly",
+        Check::Fixed,
+        |server, _| if server.engine.journal().is_kept() { "yes" } else { "no" }.to_owned(),
+        |_, _, _| {},
+    ),
     kept("save", Check::Any, ""),
+    kept("dir", Check::Fixed, "."),
+    fixed("dbfilename", ""),
     kept("maxmemory-policy", Check::OneOf(&["noeviction"]), "noeviction"),
     kept("maxmemory-samples", Check::Integer(1, 64), "5"),
     kept("hz", Check::Integer(1, 500), "10"),

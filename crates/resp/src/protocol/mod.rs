@@ -7,6 +7,8 @@ mod limits;
 mod number;
 mod reply;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use arguments::{Arguments, OwnedArguments};
 pub use error::ProtocolError;

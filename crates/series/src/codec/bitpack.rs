@@ -129,16 +129,20 @@ fn unpack<const WIDTH: usize>(bytes: &[u8], out: &mut Narrow) {
         out.fill(0);
         return;
     }
-    let bytes = &bytes[..WIDTH * STRIDE];
+    // Words are read whole: put together of four bytes they are not seen to be vectors.
+    let words = bytes[..WIDTH * STRIDE].as_chunks::<WORD_BYTES>().0;
     let mask = u32::MAX >> (WORD_BITS - WIDTH);
     each_row!(ROW, {
-        let (at, shift) = (ROW * WIDTH / WORD_BITS * STRIDE, ROW * WIDTH % WORD_BITS);
+        let (at, shift) = (ROW * WIDTH / WORD_BITS * LANES, ROW * WIDTH % WORD_BITS);
         for lane in 0..LANES {
-            let mut word = read_word(bytes, at + lane * WORD_BYTES) >> shift;
-            if shift + WIDTH > WORD_BITS {
-                word |= read_word(bytes, at + STRIDE + lane * WORD_BYTES) << (WORD_BITS - shift);
-            }
-            out[ROW * LANES + lane] = word & mask;
+            let low = u32::from_le_bytes(words[at + lane]) >> shift;
+            out[ROW * LANES + lane] = if shift + WIDTH > WORD_BITS {
+                // Masked before it is shifted: otherwise this becomes a double shift, of which there is none for vectors.
+                let high = u32::from_le_bytes(words[at + LANES + lane]) & mask >> (WORD_BITS - shift);
+                low | high << (WORD_BITS - shift)
+            } else {
+                low & mask
+            };
         }
     });
 }

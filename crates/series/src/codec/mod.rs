@@ -13,6 +13,7 @@ mod bitpack;
 mod column;
 mod packed;
 mod raw;
+pub(crate) mod simd;
 mod timestamps;
 mod values;
 

@@ -1,11 +1,11 @@
 // hot path: no locks, no logging, no allocation per number.
 //! A column of 64-bit integers in blocks of 128, each block with what its numbers have in common taken out:
 //!
-//! - direct: number `i` is `base + step * i + rest[i]`. Read at any index without the others.
-//! - summed: number `i` is the one before it, plus `step + rest[i]`; number 0 is `base`, and `rest[0]` 0. Few rests that are far from the others are
+//! - direct: number `i` is `base + step * i + rest[i] - rest[0]`. Read at any index without the others.
+//! - summed: number `i` is the one before it, plus `step + rest[i]`; `rest[0]` is 0. Few rests that are far from the others are
 //!   stored beside the packed ones ("patches"), so that one gap does not widen all.
 //!
-//! All arithmetic wraps, so any integers are exact.
+//! Number 0 of a block is its base, so that the block of a number is found in the directory. All arithmetic wraps, so any integers are exact.
 //!
 //! ```text
 //! base_bytes u8, step_bytes u8, reference i64
@@ -17,7 +17,8 @@
 use super::bitpack::{self, NARROW};
 use super::column::{BLOCK, append_short, read_short, read_short_signed, read_u16, read_u64};
 use super::column::{short_bytes, short_bytes_signed};
-use super::{CodecError, MAX_CHUNK_SAMPLES};
+use super::{CodecError, MAX_CHUNK_SAMPLES, simd};
+use std::cmp::Ordering;
 
 const HEADER_BYTES: usize = 10;
 /// Bytes of a directory entry behind base and step.
@@ -25,9 +26,8 @@ const ENTRY_BYTES: usize = 4;
 /// The bit of the width that tells summed from direct.
 const SUMMED: u8 = 0x80;
 const MAX_WIDTH: usize = 64;
-
-/// Numbers of one block.
-pub(crate) type Block = [i64; BLOCK];
+/// The widest rests of which the sum over a block fits into 32 bits.
+const NARROW_SUMS: usize = 25;
 
 /// What a direct block is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,8 @@ impl Writer {
 /// How a block is stored.
 struct Plan {
     base: i64,
+    /// The least distance of a number to the line of a direct block; at most 0.
+    low: i64,
     step: i64,
     width: usize,
     summed: bool,
@@ -155,7 +157,8 @@ impl Plan {
             before = *number;
         }
         let direct = Plan {
-            base: first.wrapping_add(low),
+            base: first,
+            low,
             step,
             width: width(high.wrapping_sub(low) as u64),
             summed: false,
@@ -166,6 +169,7 @@ impl Plan {
         }
         let summed = Plan {
             base: first,
+            low: 0,
             step: least,
             width: width(most.wrapping_sub(least) as u64),
             summed: true,
@@ -227,6 +231,7 @@ impl Plan {
         let width = best?;
         Some(Plan {
             base: numbers[0],
+            low: 0,
             // The packed rests reach as far below the centre as above it.
             step: centre.wrapping_sub(if width == 0 { 0 } else { (1u64 << (width - 1)) as i64 }),
             width,
@@ -242,7 +247,7 @@ impl Plan {
                 *out = reduced(pair);
             }
         } else {
-            let mut line = self.base;
+            let mut line = self.base.wrapping_add(self.low);
             for (out, number) in out.iter_mut().zip(numbers) {
                 *out = number.wrapping_sub(line) as u64;
                 line = line.wrapping_add(self.step);
@@ -363,32 +368,49 @@ impl Packed<'_> {
         }
     }
 
-    /// Decodes blocks that hold the numbers from an index on, and gives their parts one after another, `count` numbers in all.
+    /// Fills `out` with the numbers from an index on, converted.
     #[inline]
-    pub(crate) fn each_part(&self, start: usize, count: usize, mut f: impl FnMut(&[i64])) {
-        let mut numbers = [0; BLOCK];
-        let (mut at, end) = (start, start + count);
-        while at < end {
-            let index = at / BLOCK;
-            self.decode(index, &mut numbers);
-            let next = end.min((index + 1) * BLOCK);
-            f(&numbers[at - index * BLOCK..next - index * BLOCK]);
-            at = next;
+    pub(crate) fn fill<T: Copy + Default>(&self, start: usize, out: &mut [T], convert: impl Fn(i64) -> T + Copy) {
+        simd::widest(|| self.fill_blocks(start, out, convert));
+    }
+
+    #[inline(always)]
+    fn fill_blocks<T: Copy + Default>(&self, start: usize, out: &mut [T], convert: impl Fn(i64) -> T + Copy) {
+        let (mut index, mut skipped) = (start / BLOCK, start % BLOCK);
+        let mut rest = out;
+        while !rest.is_empty() {
+            let count = rest.len().min(BLOCK - skipped);
+            let (part, left) = rest.split_at_mut(count);
+            if let Ok(block) = <&mut [T; BLOCK]>::try_from(&mut *part) {
+                self.decode(index, block, convert);
+            } else {
+                let mut block = [T::default(); BLOCK];
+                self.decode(index, &mut block, convert);
+                part.copy_from_slice(&block[skipped..skipped + count]);
+            }
+            (index, skipped) = (index + 1, 0);
+            rest = left;
         }
     }
 
     /// Decodes a block. What stands behind the numbers of a shorter one is arbitrary.
-    fn decode(&self, index: usize, out: &mut Block) {
+    #[inline(always)]
+    fn decode<T>(&self, index: usize, out: &mut [T; BLOCK], convert: impl Fn(i64) -> T) {
         let block = self.block(index);
-        let bytes = &self.bytes[block.start..block.end];
-        if block.width > NARROW || block.patches > 0 {
-            let mut rests = [0; BLOCK];
+        if block.width > NARROW_SUMS || block.patches > 0 {
+            let mut rests = [0u64; BLOCK];
             self.unpack(&block, &mut rests);
-            block.restore(&rests, out);
+            if block.summed {
+                sum_up(&mut rests, u64::wrapping_add);
+            }
+            block.restore(&rests, out, convert);
         } else {
-            let mut rests = [0; BLOCK];
-            bitpack::unpack_narrow(bytes, block.width, &mut rests);
-            block.restore(&rests, out);
+            let mut rests = [0u32; BLOCK];
+            bitpack::unpack_narrow(&self.bytes[block.start..block.end], block.width, &mut rests);
+            if block.summed {
+                sum_up(&mut rests, u32::wrapping_add);
+            }
+            block.restore(&rests, out, convert);
         }
     }
 
@@ -416,80 +438,115 @@ impl Packed<'_> {
     #[inline]
     pub(crate) fn at(&self, index: usize) -> i64 {
         let block = self.block(index / BLOCK);
-        let within = index % BLOCK;
-        let line = block.base.wrapping_add(block.step.wrapping_mul(within as i64));
-        if !block.summed {
-            let packed = &self.bytes[block.start..block.end];
-            return line.wrapping_add(bitpack::get(packed, block.len, block.width, within) as i64);
-        }
-        let mut rests = [0; BLOCK];
-        self.unpack(&block, &mut rests);
-        let rests = &rests[..=within];
-        rests.iter().fold(line, |sum, rest| sum.wrapping_add(*rest as i64))
+        self.at_within(&block, index % BLOCK)
     }
 
-    /// The first number of a block.
     #[inline]
-    fn first_of(&self, index: usize) -> i64 {
-        let block = self.block(index);
-        if block.summed {
-            return block.base;
+    fn at_within(&self, block: &BlockInfo, within: usize) -> i64 {
+        let line = block.base.wrapping_add(block.step.wrapping_mul(within as i64));
+        if block.summed && block.width <= NARROW_SUMS && block.patches == 0 {
+            let mut rests = [0; BLOCK];
+            bitpack::unpack_narrow(&self.bytes[block.start..block.end], block.width, &mut rests);
+            let sum = rests[..=within]
+                .iter()
+                .fold(0, |sum: u32, rest| sum.wrapping_add(*rest));
+            return line.wrapping_add(i64::from(sum));
         }
-        let packed = &self.bytes[block.start..block.end];
-        block
-            .base
-            .wrapping_add(bitpack::get(packed, block.len, block.width, 0) as i64)
+        if block.summed {
+            let mut rests = [0; BLOCK];
+            self.unpack(block, &mut rests);
+            let rests = &rests[..=within];
+            return rests.iter().fold(line, |sum, rest| sum.wrapping_add(*rest as i64));
+        }
+        let rest = |index| bitpack::get(&self.bytes[block.start..block.end], block.len, block.width, index) as i64;
+        line.wrapping_add(rest(within)).wrapping_sub(rest(0))
     }
 
-    /// The index of a number in an ascending column, at which it is or would be inserted; above the first number.
+    /// The number with which a block begins.
+    #[inline]
+    fn base_of(&self, index: usize) -> i64 {
+        let size = self.base_bytes + self.step_bytes + ENTRY_BYTES;
+        let base = read_short(self.bytes, HEADER_BYTES + size * index, self.base_bytes);
+        self.reference.wrapping_add(base as i64)
+    }
+
+    /// The index of a number in an ascending column, at which it is or would be inserted; not below the first number.
     pub(crate) fn find(&self, number: i64) -> Result<usize, usize> {
-        let (mut low, mut high) = (0, self.len.div_ceil(BLOCK));
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            if self.first_of(middle) <= number {
-                low = middle;
+        let (mut low, mut count) = (0, self.len.div_ceil(BLOCK));
+        // Without branches that are hard to foresee.
+        while count > 1 {
+            let half = count / 2;
+            low = if self.base_of(low + half) <= number {
+                low + half
             } else {
-                high = middle;
-            }
+                low
+            };
+            count -= half;
         }
         let block = self.block(low);
+        let found = if block.summed {
+            let mut numbers = [0; BLOCK];
+            simd::widest(|| self.decode(low, &mut numbers, |number| number));
+            numbers[..block.len].binary_search(&number)
+        } else {
+            self.find_direct(&block, number)
+        };
         let start = low * BLOCK;
-        let mut numbers = [0; BLOCK];
-        self.decode(low, &mut numbers);
-        match numbers[..block.len].binary_search(&number) {
-            Ok(index) => Ok(start + index),
-            Err(index) => Err(start + index),
+        found.map(|index| start + index).map_err(|index| start + index)
+    }
+
+    /// As [`Packed::find`] within a direct block that ascends: near the line, which no rest leaves by more than its width.
+    fn find_direct(&self, block: &BlockInfo, number: i64) -> Result<usize, usize> {
+        let (mut low, mut high) = (0, block.len);
+        let beyond = number.wrapping_sub(block.base) as u64;
+        let most = u64::MAX.checked_shr(64 - block.width as u32).unwrap_or(0);
+        if let (Some(least), Some(reached)) = (beyond.checked_sub(most), beyond.checked_add(most))
+            && let (Some(least), Some(reached)) = (
+                least.checked_div(block.step as u64),
+                reached.checked_div(block.step as u64),
+            )
+        {
+            low = high.min(least as usize);
+            high = high.min((reached as usize).saturating_add(1));
         }
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.at_within(block, middle).cmp(&number) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(middle),
+            }
+        }
+        Err(low)
     }
 }
 
 impl BlockInfo {
-    /// Numbers of their rests.
-    #[inline]
-    fn restore<T: Copy + Into<u64>>(&self, rests: &[T; BLOCK], out: &mut Block) {
-        if !self.summed {
-            let mut line = self.base;
-            for (out, rest) in out.iter_mut().zip(rests) {
-                let rest: u64 = (*rest).into();
-                *out = line.wrapping_add(rest as i64);
-                line = line.wrapping_add(self.step);
-            }
-            return;
+    /// Numbers of their rests, which are summed up if the block is.
+    #[inline(always)]
+    fn restore<R: Copy + Into<u64>, T>(&self, rests: &[R; BLOCK], out: &mut [T; BLOCK], convert: impl Fn(i64) -> T) {
+        let first: u64 = rests[0].into();
+        let start = self.base.wrapping_sub(first as i64);
+        for (index, (out, rest)) in (0i64..).zip(out.iter_mut().zip(rests)) {
+            let rest: u64 = (*rest).into();
+            *out = convert(
+                start
+                    .wrapping_add(self.step.wrapping_mul(index))
+                    .wrapping_add(rest as i64),
+            );
         }
-        // Four sums side by side, so that one addition in four waits for the one before.
-        let mut before = self.base.wrapping_sub(self.step);
-        let step = self.step as u64;
-        for (out, rests) in out.as_chunks_mut::<4>().0.iter_mut().zip(rests.as_chunks::<4>().0) {
-            let [first, second, third, fourth] = rests.map(|rest| step.wrapping_add(rest.into()) as i64);
-            let half = first.wrapping_add(second);
-            let whole = half.wrapping_add(third.wrapping_add(fourth));
-            *out = [
-                before.wrapping_add(first),
-                before.wrapping_add(half),
-                before.wrapping_add(half.wrapping_add(third)),
-                before.wrapping_add(whole),
-            ];
-            before = before.wrapping_add(whole);
-        }
+    }
+}
+
+/// Makes each rest the sum of all up to it. Four sums side by side, so that one addition in four waits for the one before.
+#[inline(always)]
+fn sum_up<R: Copy + Default>(rests: &mut [R; BLOCK], add: impl Fn(R, R) -> R) {
+    let mut before = R::default();
+    for rests in rests.as_chunks_mut::<4>().0 {
+        let [first, second, third, fourth] = *rests;
+        let half = add(first, second);
+        let sums = [first, half, add(half, third), add(half, add(third, fourth))];
+        *rests = sums.map(|sum| add(before, sum));
+        before = rests[3];
     }
 }

@@ -40,13 +40,7 @@ impl Column for Irregular<'_> {
     type Item = i64;
 
     fn fill(&self, start: usize, out: &mut [i64]) {
-        let mut rest = out;
-        let count = rest.len();
-        self.0.each_part(start, count, |part| {
-            let (filled, left) = std::mem::take(&mut rest).split_at_mut(part.len());
-            filled.copy_from_slice(part);
-            rest = left;
-        });
+        self.0.fill(start, out, |number| number);
     }
 
     #[inline]

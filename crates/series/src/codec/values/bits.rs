@@ -66,15 +66,9 @@ impl Column for Bits<'_> {
     type Item = f64;
 
     fn fill(&self, start: usize, out: &mut [f64]) {
-        let count = out.len();
-        let mut rest = out;
-        self.numbers.each_part(start, count, |part| {
-            let (filled, left) = std::mem::take(&mut rest).split_at_mut(part.len());
-            for (value, number) in filled.iter_mut().zip(part) {
-                *value = f64::from_bits((*number as u64) << self.shift);
-            }
-            rest = left;
-        });
+        let shift = self.shift;
+        self.numbers
+            .fill(start, out, |number| f64::from_bits((number as u64) << shift));
     }
 
     #[inline]

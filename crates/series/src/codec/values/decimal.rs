@@ -10,9 +10,9 @@
 //! exponent u8, exceptions u16, index u16 x exceptions (ascending), value u64 x exceptions, packed column
 //! ```
 
-use super::super::CodecError;
 use super::super::column::{BLOCK, Column, read_u16, read_u64};
 use super::super::packed::{self, Packed, Slope, Writer};
+use super::super::{CodecError, simd};
 
 /// The powers of ten that are doubles without rounding.
 const POWERS: [f64; 23] = [
@@ -38,16 +38,18 @@ pub(crate) fn append(values: &[f64], out: &mut Vec<u8>) -> bool {
     let most_exceptions = PROBES + values.len() / 8;
     let mut writer = Writer::with_capacity(values.len());
     let mut exceptions: Vec<(u16, u64)> = Vec::new();
-    let mut numbers = [0; BLOCK];
+    let (mut numbers, mut differences) = ([0; BLOCK], [0; BLOCK]);
     let mut start = 0u16;
     for block in values.chunks(BLOCK) {
         let numbers = &mut numbers[..block.len()];
-        let exact = match exponent {
-            0 => integers(block, numbers, 1.0, |integer| integer),
-            _ => integers(block, numbers, POWERS[exponent], |integer| integer / POWERS[exponent]),
-        };
+        let exact = simd::widest(|| match exponent {
+            0 => integers(block, numbers, &mut differences, 1.0, |integer| integer),
+            _ => integers(block, numbers, &mut differences, POWERS[exponent], |integer| {
+                integer / POWERS[exponent]
+            }),
+        });
         if !exact {
-            take_exceptions(block, exponent, start, numbers, &mut exceptions);
+            take_exceptions(block, &differences, start, numbers, &mut exceptions);
             if exceptions.len() > most_exceptions {
                 return false;
             }
@@ -98,46 +100,48 @@ fn probe(values: &[f64]) -> Option<usize> {
     best
 }
 
-/// Turns values to integers and tells whether all come back to the bit.
-#[inline]
-fn integers(values: &[f64], out: &mut [i64], power: f64, back: impl Fn(f64) -> f64) -> bool {
-    let mut exact = true;
-    for (out, value) in out.iter_mut().zip(values) {
+/// Turns values to integers and tells whether all come back to the bit; those that do have no difference.
+#[inline(always)]
+fn integers(
+    values: &[f64],
+    out: &mut [i64],
+    differences: &mut [u64; BLOCK],
+    power: f64,
+    back: impl Fn(f64) -> f64,
+) -> bool {
+    let mut different = 0;
+    for ((out, difference), value) in out.iter_mut().zip(differences).zip(values) {
         let rounded = value * power + ROUNDING;
         let integer = rounded - ROUNDING;
-        exact &= (integer.abs() < LIMIT) & (back(integer).to_bits() == value.to_bits());
+        let beyond = if integer.abs() < LIMIT { 0 } else { u64::MAX };
+        *difference = beyond | (back(integer).to_bits() ^ value.to_bits());
+        different |= *difference;
         *out = rounded.to_bits().wrapping_sub(ROUNDING_BITS) as i64;
     }
-    exact
+    different == 0
 }
 
 /// Notes the values that do not come back, and puts the integer before them into their place.
-fn take_exceptions(values: &[f64], exponent: usize, start: u16, numbers: &mut [i64], out: &mut Vec<(u16, u64)>) {
-    let is_exact = |number: i64, value: f64| {
-        let bound = LIMIT as i64;
-        -bound < number && number < bound && decode(number, POWERS[exponent]).to_bits() == value.to_bits()
-    };
-    let mut before = None;
-    for (index, value) in values.iter().enumerate() {
-        let number = numbers[index];
-        if is_exact(number, *value) {
-            if before.is_none() {
-                numbers[..index].fill(number);
-            }
-            before = Some(number);
+fn take_exceptions(
+    values: &[f64],
+    differences: &[u64; BLOCK],
+    start: u16,
+    numbers: &mut [i64],
+    out: &mut Vec<(u16, u64)>,
+) {
+    let is_exact = |index: &usize| differences[*index] == 0;
+    let mut before = (0..values.len()).find(is_exact).map_or(0, |index| numbers[index]);
+    for index in 0..values.len() {
+        if is_exact(&index) {
+            before = numbers[index];
         } else {
-            numbers[index] = before.unwrap_or(0);
-            out.push((start + index as u16, value.to_bits()));
+            numbers[index] = before;
+            out.push((start + index as u16, values[index].to_bits()));
         }
     }
 }
 
-#[inline]
-fn decode(number: i64, power: f64) -> f64 {
-    decode_integer(number) / power
-}
-
-#[inline]
+#[inline(always)]
 fn decode_integer(number: i64) -> f64 {
     f64::from_bits(ROUNDING_BITS.wrapping_add(number as u64)) - ROUNDING
 }
@@ -209,22 +213,12 @@ impl Column for Decimal<'_> {
     type Item = f64;
 
     fn fill(&self, start: usize, out: &mut [f64]) {
-        let count = out.len();
-        let mut rest = &mut *out;
-        self.numbers.each_part(start, count, |part| {
-            let (filled, left) = std::mem::take(&mut rest).split_at_mut(part.len());
-            if self.exponent == 0 {
-                for (value, number) in filled.iter_mut().zip(part) {
-                    *value = decode_integer(*number);
-                }
-            } else {
-                let power = POWERS[self.exponent];
-                for (value, number) in filled.iter_mut().zip(part) {
-                    *value = decode(*number, power);
-                }
-            }
-            rest = left;
-        });
+        let power = POWERS[self.exponent];
+        if self.exponent == 0 {
+            self.numbers.fill(start, out, decode_integer);
+        } else {
+            self.numbers.fill(start, out, |number| decode_integer(number) / power);
+        }
         for (number, index) in self.exceptions_from(start) {
             let Some(value) = out.get_mut(index - start) else { break };
             *value = self.exception(number);
@@ -235,7 +229,7 @@ impl Column for Decimal<'_> {
     fn at(&self, index: usize) -> f64 {
         match self.exceptions_from(index).next() {
             Some((number, found)) if found == index => self.exception(number),
-            _ => decode(self.numbers.at(index), POWERS[self.exponent]),
+            _ => decode_integer(self.numbers.at(index)) / POWERS[self.exponent],
         }
     }
 }
