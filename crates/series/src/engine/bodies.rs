@@ -15,10 +15,10 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Bodies {
     alive: AHashMap<u64, Arc<Series>>,
     unborn: AHashMap<u64, SeriesBody>,
-    /// Rules by the number of the destination, with their source.
-    waiting: AHashMap<u64, Vec<(Arc<Series>, RuleBody)>>,
-    /// The numbers of the destinations of a source, in the order in which the rules were made.
-    orders: AHashMap<u64, Vec<u64>>,
+    /// Rules of series that are alive, to be made when their destinations are there too.
+    unmade: Vec<(Arc<Series>, Vec<RuleBody>)>,
+    /// Rules by the number of the destination, with their source and their place among its rules.
+    waiting: AHashMap<u64, Vec<(Arc<Series>, usize, RuleBody)>>,
     highest_id: u64,
 }
 
@@ -73,20 +73,7 @@ impl Bodies {
         };
         let series = Series::from_body(id, db, key.into(), &body)?;
         self.enter(access, &series, db, key, expires_at);
-        if body.rules.len() > 1 {
-            let order = body.rules.iter().map(|rule| rule.destination).collect();
-            self.orders.insert(id, order);
-        }
-        for rule in body.rules {
-            match self.alive.get(&rule.destination) {
-                Some(destination) => self.restore_rule(&series, &rule, destination),
-                None => self
-                    .waiting
-                    .entry(rule.destination)
-                    .or_default()
-                    .push((Arc::clone(&series), rule)),
-            }
-        }
+        self.unmade.push((series, body.rules));
         Ok(true)
     }
 
@@ -103,18 +90,26 @@ impl Bodies {
         );
         self.alive.insert(id, Arc::clone(series));
         self.note_id(id);
-        for (source, rule) in self.waiting.remove(&id).unwrap_or_default() {
-            self.restore_rule(&source, &rule, series);
+        for (source, place, rule) in self.waiting.remove(&id).unwrap_or_default() {
+            source.restore_rules(&[rule], |_| Some(Arc::clone(series)));
+            if let Some(behind) = source.state.lock().rules.get_mut(place..) {
+                behind.rotate_right(1);
+            }
         }
     }
 
-    /// Connects a series with the destination of a rule; TS.INFO shows rules in the order in which they were made.
-    fn restore_rule(&self, source: &Arc<Series>, rule: &RuleBody, destination: &Arc<Series>) {
-        source.restore_rule(rule, destination);
-        if let Some(order) = self.orders.get(&source.id()) {
-            let place = |id: u64| order.iter().position(|known| *known == id).unwrap_or(usize::MAX);
-            let rules = &mut source.state.lock().rules;
-            rules.sort_by_key(|rule| place(rule.destination().id()));
+    /// Makes the rules of series that came to life; those whose destination did not yet have to wait.
+    pub(crate) fn make_rules(&mut self) {
+        for (source, rules) in std::mem::take(&mut self.unmade) {
+            for (place, rule) in rules.into_iter().enumerate() {
+                match self.alive.get(&rule.destination) {
+                    Some(destination) => source.restore_rules(&[rule], |_| Some(Arc::clone(destination))),
+                    None => {
+                        let waiting = self.waiting.entry(rule.destination).or_default();
+                        waiting.push((Arc::clone(&source), place, rule));
+                    }
+                }
+            }
         }
     }
 
@@ -132,7 +127,7 @@ impl Access<'_> {
             for shard in database.shards() {
                 for (_, entry) in shard.write().drain() {
                     if let Value::Series(series) = entry.value {
-                        self.retire(&series);
+                        series.retire();
                     }
                 }
             }

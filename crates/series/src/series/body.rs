@@ -80,7 +80,7 @@ impl State {
 }
 
 impl Series {
-    /// A series of a body, without its rules: [`Series::restore_rule`] makes those when their destinations are there.
+    /// A series of a body, without its rules: [`Series::restore_rules`] makes those when all series are there.
     pub(crate) fn from_body(id: u64, db: u8, key: Arc<[u8]>, body: &SeriesBody) -> Result<Arc<Series>, BodyError> {
         let mut state = State::new(db, key, body.options.clone());
         state.slots = body
@@ -105,9 +105,14 @@ impl Series {
         Ok(Series::from_state(id, state))
     }
 
-    /// Connects a series with the destination of one of its rules.
-    pub(crate) fn restore_rule(self: &Arc<Self>, rule: &RuleBody, destination: &Arc<Series>) {
-        self.connect(Rule::from_body(rule, Arc::clone(destination)));
+    /// Connects a series with the destinations of its rules.
+    pub(crate) fn restore_rules(self: &Arc<Self>, rules: &[RuleBody], find: impl Fn(u64) -> Option<Arc<Series>>) {
+        for rule in rules {
+            // A destination that is gone ended the rule (7.6).
+            if let Some(destination) = find(rule.destination) {
+                self.connect(Rule::from_body(rule, destination));
+            }
+        }
     }
 
     /// Adds a rule, and tells the destination its source.

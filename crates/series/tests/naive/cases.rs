@@ -102,6 +102,15 @@ pub(crate) fn all() -> Vec<(&'static str, Vec<Command>)> {
                 add(&B, &[(989, 414.0)], Last),
             ],
         ),
+        (
+            "a bucket that began before its rule is not computed for a sample that came before the bucket",
+            vec![
+                add(&A, &[(1020, -683.0)], Last),
+                create(&B),
+                Command::CreateRule(A, B.key, Aggregator::Twa, 500, 950),
+                add(&A, &[(0, -491.0), (1060, -295.0), (1560, 83.0)], Last),
+            ],
+        ),
         ("rules keep their order when the engine is opened again", many_rules),
     ]
 }
