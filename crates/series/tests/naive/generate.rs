@@ -115,8 +115,8 @@ pub(crate) fn sequence(random: &mut SmallRng, reopens: bool) -> Vec<Command> {
     if generator.random.random_ratio(1, 4) {
         commands.push(Command::Policy(generator.policy()));
     }
-    for key in 0..3 {
-        let name = Name { db: 0, key: KEYS[key] };
+    for key in &KEYS[..3] {
+        let name = Name { db: 0, key };
         commands.push(Command::Create(name, generator.attributes()));
     }
     commands.extend((0..length).map(|_| generator.command()));

@@ -138,6 +138,11 @@ impl Store {
                 self.open_from_source(source, index, bucket);
             } else if self.series[rule.destination].samples.contains_key(&shown(bucket)) {
                 self.recompute(source, index, bucket);
+                // What was written to the destination at the start of a bucket that is not closed is replaced now or later.
+                let newest = self.series[source].last().map(|last| rule.start_of(last.0));
+                if newest == Some(bucket) {
+                    self.doubt(rule.destination, shown(bucket), None);
+                }
             }
         }
     }
@@ -184,7 +189,7 @@ impl Store {
         } else {
             kept_value(rule, open, None)
         };
-        let value = value.unwrap_or_else(|| match rule.aggregator {
+        let value = value.unwrap_or(match rule.aggregator {
             Aggregator::Sum | Aggregator::Count | Aggregator::CountNan | Aggregator::CountAll => 0.0,
             _ => f64::NAN,
         });
