@@ -24,7 +24,7 @@ fn main() {
             .all(|asked| shape.contains(asked.as_str()) || aggregator == asked.as_str())
     };
     let samples = if is_smoke { 5_000 } else { 1_000_000 };
-    println!("nanoseconds per sample         bucket: whole   1000     60  | descending: whole   60");
+    println!("nanoseconds per sample         bucket: whole   1000     60      6  | descending: whole     60");
     for shape in shapes(samples) {
         let view = view_of(&shape);
         for aggregator in Aggregator::ALL {
@@ -41,12 +41,13 @@ fn main() {
                     / samples as f64
             };
             println!(
-                "{:28} {:9} {:6.2} {:6.2} {:6.2}  | {:17.2} {:6.2}",
+                "{:28} {:9} {:6.2} {:6.2} {:6.2} {:6.2}  | {:17.2} {:6.2}",
                 shape.name,
                 aggregator.name(),
                 time(1 << 50, false),
                 time(1000 * STEP, false),
                 time(60 * STEP, false),
+                time(6 * STEP, false),
                 time(1 << 50, true),
                 time(60 * STEP, true),
             );

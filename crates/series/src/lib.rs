@@ -5,6 +5,7 @@
 
 pub mod aggregate;
 pub mod codec;
+pub mod cold;
 pub mod engine;
 pub mod error;
 pub mod journal;

@@ -26,6 +26,9 @@ pub(crate) struct Rule {
     pub(crate) open: Option<OpenBucket>,
     /// Starts of closed buckets that late samples changed.
     pub(crate) changed: BTreeSet<i64>,
+    /// A late sample or a deletion changed the bucket in progress since the destination was looked at: the time-weighted average of the
+    /// bucket before it changed too.
+    open_changed: bool,
 }
 
 /// The bucket in progress.
@@ -49,6 +52,7 @@ impl Rule {
             align_ms,
             open: None,
             changed: BTreeSet::new(),
+            open_changed: false,
         }
     }
 
@@ -170,6 +174,9 @@ impl State {
         let rule = &mut self.rules[index];
         let Some(open) = rule.open.take() else { return Ok(false) };
         let (aggregator, buckets, end) = (rule.aggregator, rule.buckets, rule.bucket_end(open.start));
+        if std::mem::take(&mut rule.open_changed) && aggregator == Aggregator::Twa {
+            rule.changed.insert(open.start);
+        }
         let value = if open.stale {
             let view = self.rule_view(aggregator, open.start, end)?;
             range::bucket_value(&view, aggregator, &buckets, open.start)?
@@ -217,10 +224,10 @@ impl State {
     }
 
     fn deliver_rule(&mut self, index: usize) -> Result<(), ReadError> {
+        self.spread_to_neighbours(index)?;
         if self.rules[index].changed.is_empty() {
             return Ok(());
         }
-        self.spread_to_neighbours(index)?;
         let rule = &self.rules[index];
         let (aggregator, destination) = (rule.aggregator, Arc::clone(&rule.destination));
         // Buckets that lost samples to the retention keep the value they have.
@@ -257,11 +264,15 @@ impl State {
 
     /// A changed sample also changes the time-weighted averages of the buckets next to its own that hold samples.
     fn spread_to_neighbours(&mut self, index: usize) -> Result<(), ReadError> {
-        if self.rules[index].aggregator != Aggregator::Twa {
+        let rule = &mut self.rules[index];
+        let open_changed = std::mem::take(&mut rule.open_changed);
+        if rule.aggregator != Aggregator::Twa || (rule.changed.is_empty() && !open_changed) {
             return Ok(());
         }
         let view = self.view_above(0, i64::MAX, Reach::Neighbours, 0)?;
-        let starts: Vec<i64> = self.rules[index].changed.iter().copied().collect();
+        let rule = &self.rules[index];
+        let open = rule.open.as_ref().filter(|_| open_changed).map(|open| open.start);
+        let starts: Vec<i64> = rule.changed.iter().copied().chain(open).collect();
         for start in starts {
             let end = self.rules[index].bucket_end(start);
             let around = [
@@ -345,6 +356,7 @@ impl State {
 impl Rule {
     /// Makes a bucket the one in progress, to be computed from the source.
     fn spoil_open(&mut self, start: i64) {
+        self.open_changed = true;
         match &mut self.open {
             Some(open) if open.start == start => open.stale = true,
             open => {

@@ -1,6 +1,7 @@
 //! A picture of one series at one moment, to be read without holding its lock.
 
 use crate::codec::Chunk;
+use crate::cold::ColdReference;
 use crate::sample::{Sample, Samples};
 use std::sync::Arc;
 
@@ -32,6 +33,11 @@ pub struct ColdPart {
 pub trait ColdChunk: std::fmt::Debug + Send + Sync {
     /// The chunk, fetched and checked; blocks.
     fn fetch(&self) -> Result<Arc<Chunk>, ReadError>;
+
+    /// Where it lies; nothing if only fetching it tells.
+    fn reference(&self) -> Option<&ColdReference> {
+        None
+    }
 }
 
 /// Why a view can't be read: a chunk in the object store is missing or damaged.

@@ -3,12 +3,13 @@
 // hot path: no lock, no logging, no allocation per sample.
 
 use super::Batch;
+use crate::codec::simd;
 
 /// Lanes of a loop. Eight doubles are four registers of 16 bytes, enough to hide the time that an addition takes.
 const LANES: usize = 8;
 
 /// Fewer values than this are added in order: the sums of short buckets overlap in the processor as they are (0.33 ns a value against
-/// 0.65 in lanes; 0.87 against 0.54 for 1024 values).
+/// 0.65 in lanes; of 1024 values 0.87 against 0.54, and 0.20 with wider vectors).
 const SHORT: usize = 128;
 
 /// Integers whose sizes add up to less than this are added without rounding, in whatever order.
@@ -17,7 +18,8 @@ const EXACT: f64 = (1u64 << 51) as f64;
 /// Adds the values to a sum, one after the other in the order of visit: of doubles that shows in the last digits (specification,
 /// chapter 8). Integers are added in lanes, since their sum is exact in any order.
 pub(super) fn sum(start: f64, batch: &Batch<'_>) -> f64 {
-    if let Some(sum) = sum_of_integers(start, batch.values) {
+    // Wider vectors halve the time.
+    if let Some(sum) = simd::widest(|| sum_of_integers(start, batch.values)) {
         return sum;
     }
     if batch.descending {
@@ -27,7 +29,17 @@ pub(super) fn sum(start: f64, batch: &Batch<'_>) -> f64 {
     }
 }
 
+/// Adds the squares of the values to a sum, in the order of visit.
+pub(super) fn sum_of_squares(start: f64, batch: &Batch<'_>) -> f64 {
+    if batch.descending {
+        batch.values.iter().rev().fold(start, |sum, value| sum + value * value)
+    } else {
+        batch.values.iter().fold(start, |sum, value| sum + value * value)
+    }
+}
+
 /// The sum if all values are integers and it can't be rounded on the way.
+#[inline(always)]
 fn sum_of_integers(start: f64, values: &[f64]) -> Option<f64> {
     // Adding and subtracting this number rounds to an integer, if the size of the value is below `EXACT`. What an integer is off by is
     // +0, whose bits are zero; that of an infinity is NaN.

@@ -12,7 +12,7 @@ pub(super) struct State {
 
 impl super::State for State {
     fn add(&mut self, batch: &Batch<'_>) {
-        self.moments.add(batch.values);
+        self.moments.add(batch);
     }
 
     fn value(&self, _counts: Counts, _surroundings: &Surroundings) -> f64 {

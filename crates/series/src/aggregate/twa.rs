@@ -181,8 +181,18 @@ fn trapezoid(one: Sample, other: Sample) -> f64 {
 
 /// The value at a timestamp on the line through two samples, which lie on both sides of it.
 fn line(one: Sample, other: Sample, timestamp: i64) -> f64 {
-    one.value
-        + (other.value - one.value) * (distance(one.timestamp, timestamp) / distance(one.timestamp, other.timestamp))
+    let (part, whole) = (
+        distance(one.timestamp, timestamp),
+        distance(one.timestamp, other.timestamp),
+    );
+    let rise = other.value - one.value;
+    // Multiplied first, as the last digits of the peer's answers tell.
+    let product = rise * part;
+    if product.is_finite() {
+        one.value + product / whole
+    } else {
+        one.value + rise * (part / whole)
+    }
 }
 
 /// How far it is from a timestamp to a later one; a bucket may begin below zero, so that this may be more than 2^63.

@@ -110,7 +110,7 @@ impl Access<'_> {
     }
 
     /// Enters an entry under a name of a database; a series learns its new name, and so does the index.
-    pub(super) fn place(&self, db: u8, key: &[u8], entry: Entry) {
+    pub(crate) fn place(&self, db: u8, key: &[u8], entry: Entry) {
         let key: Arc<[u8]> = key.into();
         let database = self.database(db);
         if let Value::Series(series) = &entry.value {
@@ -124,7 +124,9 @@ impl Access<'_> {
             index.remove(series.id(), &labels);
             index.insert(Arc::clone(&key), series, &labels);
         }
-        database.write(&key).insert(Arc::clone(&key), entry);
+        let mut shard = database.write(&key);
+        database.note_expiry(&key, entry.expires_at);
+        shard.insert(Arc::clone(&key), entry);
     }
 
     /// Exchanges two databases. Needs an exclusive access.
@@ -159,6 +161,7 @@ impl Access<'_> {
         let mut shard = database.write(key);
         let Some(entry) = shard.get_mut(key) else { return false };
         entry.expires_at = expires_at.unwrap_or(i64::MAX);
+        database.note_expiry(key, entry.expires_at);
         self.log(&Record::Expire {
             db,
             key,
@@ -257,23 +260,6 @@ impl Database {
             }));
         }
         all
-    }
-
-    fn expired(&self, now: i64, at_most: usize) -> Vec<Arc<[u8]>> {
-        let mut due = Vec::new();
-        for shard in self.shards() {
-            let shard = shard.read();
-            due.extend(
-                shard
-                    .iter()
-                    .filter(|(_, entry)| entry.expires_at <= now)
-                    .map(|(key, _)| Arc::clone(key)),
-            );
-            if due.len() >= at_most {
-                break;
-            }
-        }
-        due
     }
 
     fn expiring(&self) -> usize {

@@ -4,9 +4,11 @@
 //! Only what nobody else knows yet may be locked against it.
 
 mod access;
+mod bodies;
 mod compaction;
 mod keys;
 mod listener;
+mod replay;
 mod rules;
 mod samples;
 mod texts;
@@ -14,17 +16,20 @@ mod transfer;
 mod writer;
 
 pub use access::Access;
+pub(crate) use bodies::Bodies;
 pub use listener::{Interest, Listener};
+pub(crate) use replay::{Replay, ReplayError};
 pub use writer::SeriesWriter;
 
 use crate::journal::Journal;
 use crate::keyspace::{DATABASES, Database};
 use crate::policy::DuplicatePolicy;
 use crate::settings::Settings;
+use crate::snapshot::Durability;
 use ahash::RandomState;
 use parking_lot::RwLock;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All databases and what belongs to them. Everything is done through an [`Access`].
@@ -36,6 +41,9 @@ pub struct Engine {
     pub(crate) gate: RwLock<()>,
     pub(crate) next_id: AtomicU64,
     pub(crate) journal: Journal,
+    pub(crate) durability: Durability,
+    /// The journal is being replayed: no key expires.
+    replaying: AtomicBool,
     listener: OnceLock<Box<dyn Listener>>,
     interest: Interest,
 }
@@ -55,6 +63,8 @@ impl Engine {
             gate: RwLock::new(()),
             next_id: AtomicU64::new(1),
             journal,
+            durability: Durability::default(),
+            replaying: AtomicBool::new(false),
             listener: OnceLock::new(),
             interest: Interest::default(),
         }
@@ -99,6 +109,9 @@ impl Engine {
 
     /// The clock, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
+        if self.replaying.load(Ordering::Relaxed) {
+            return i64::MIN;
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }

@@ -64,23 +64,28 @@ impl Access<'_> {
     pub fn delete_rule(&self, db: u8, source: &[u8], destination: &[u8]) -> Result<(), RuleError> {
         let from = self.rule_source(db, source)?;
         let to = self.rule_destination(db, destination)?;
-        let mut state = from.state.lock();
-        let Some(index) = state.rules.iter().position(|rule| rule.destination().id() == to.id()) else {
-            return Err(RuleError::NoSuchRule);
-        };
+        self.disconnect(&from, &to)?;
+        self.tell_changed(db, source);
+        self.tell_changed(db, destination);
+        Ok(())
+    }
+
+    /// Ends and logs the rule between two series.
+    pub(super) fn disconnect(&self, source: &Arc<Series>, destination: &Arc<Series>) -> Result<(), RuleError> {
+        let mut state = source.state.lock();
+        let is_wanted = |rule: &Rule| rule.destination().id() == destination.id();
+        let index = state.rules.iter().position(is_wanted).ok_or(RuleError::NoSuchRule)?;
         // What late samples changed is written while the rule stands.
-        if let Err(error) = state.deliver(to.id(), false) {
+        if let Err(error) = state.deliver(destination.id(), false) {
             self.engine.journal.warn(error.to_string());
         }
         state.rules.remove(index);
         state.applied = self.log(&Record::Unrule {
-            source: from.id(),
-            destination: to.id(),
+            source: source.id(),
+            destination: destination.id(),
         });
         drop(state);
-        to.disconnect();
-        self.tell_changed(db, source);
-        self.tell_changed(db, destination);
+        destination.disconnect();
         Ok(())
     }
 

@@ -23,6 +23,7 @@ impl Access<'_> {
             text,
             expires_at,
         });
+        database.note_expiry(key, expires_at);
         shard.insert(
             key.into(),
             Entry {

@@ -28,7 +28,7 @@ mod writer;
 
 pub(crate) use file::{DiskStorage, FolderLock, create_folder, sync_folder};
 pub use fsync::Fsync;
-pub(crate) use segment::{SegmentError, SegmentFault, list_segments, read_segment, set_aside};
+pub(crate) use segment::{SegmentError, list_segments, read_segment, set_aside};
 
 use file::Storage;
 use parking_lot::Mutex;

@@ -6,6 +6,7 @@ use ahash::RandomState;
 use hashbrown::HashMap;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Shards per database; a power of two.
 const SHARDS: usize = 64;
@@ -42,6 +43,8 @@ pub(crate) type Shard = HashMap<Arc<[u8]>, Entry, RandomState>;
 pub(crate) struct Database {
     shards: Box<[RwLock<Shard>]>,
     hasher: RandomState,
+    /// For each shard, a time before which none of its keys expires.
+    soonest_expiry: Box<[AtomicI64]>,
     pub(crate) index: RwLock<LabelIndex>,
 }
 
@@ -52,6 +55,7 @@ impl Database {
             shards: shards.collect(),
             hasher: hasher.clone(),
             index: RwLock::default(),
+            soonest_expiry: (0..SHARDS).map(|_| AtomicI64::new(i64::MAX)).collect(),
         }
     }
 
@@ -79,5 +83,32 @@ impl Database {
 
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
+    }
+
+    /// Notes that a key expires; to be called whenever an entry gets an end.
+    pub(crate) fn note_expiry(&self, key: &[u8], expires_at: i64) {
+        if expires_at != i64::MAX {
+            self.soonest_expiry[self.shard_of(key)].fetch_min(expires_at, Ordering::AcqRel);
+        }
+    }
+
+    /// Keys whose time is over, some of them. Shards without any cost one look at a number.
+    pub(crate) fn expired(&self, now: i64, at_most: usize) -> Vec<Arc<[u8]>> {
+        let mut due = Vec::new();
+        for (shard, soonest) in self.shards.iter().zip(&self.soonest_expiry) {
+            if soonest.load(Ordering::Acquire) > now {
+                continue;
+            }
+            let keys = shard.read();
+            // Whoever gives a key an end holds the shard's lock, so none is missed between the reset and the look.
+            soonest.store(i64::MAX, Ordering::Release);
+            for (key, entry) in keys.iter().filter(|(_, entry)| entry.expires_at != i64::MAX) {
+                soonest.fetch_min(entry.expires_at, Ordering::AcqRel);
+                if entry.expires_at <= now && due.len() < at_most {
+                    due.push(Arc::clone(key));
+                }
+            }
+        }
+        due
     }
 }

@@ -7,20 +7,18 @@
 //!  buckets   .        .        .        .        .
 //!  batches   |-------||-----|  |-------||-------||        NaN and what filters drop taken out
 //! ```
-//!
-//! A piece within one bucket is not asked for its timestamps.
 
 // hot path: no lock, no logging, no allocation per sample.
 
 use super::buckets::Buckets;
 use super::empty::{self, Gap};
 use super::neighbours::{self, Bounds, Placed, Seen};
+use super::sieve::Sieve;
 use super::source::{Piece, Scratch, Source};
+use super::stretches::Stretches;
 use super::{Aggregation, Aggregator, RangeQuery, Rows};
-use crate::aggregate::{Batch, Bucket, Surroundings, has_nan};
-use crate::sample::Samples;
+use crate::aggregate::{Batch, Bucket, Surroundings};
 use crate::view::ReadError;
-use std::ops::Range;
 
 /// The buckets of the query's bounds, over the samples that pass its filters. For twa they end at `cut` at the latest.
 pub(super) fn run(
@@ -54,9 +52,6 @@ pub(super) fn run(
     })
 }
 
-/// Fewer buckets in a piece than this are found one by one, which decodes few of an encoded piece's timestamps.
-const FEW_BUCKETS: u64 = 4;
-
 /// Makes rows of buckets, in the order of visit.
 struct Maker<'a> {
     source: &'a Source<'a>,
@@ -79,7 +74,7 @@ struct Maker<'a> {
     /// What EMPTY has made so far.
     empty_cells: u64,
     /// The samples of a stretch that are left of it where some are taken out.
-    sifted: Samples,
+    sieve: Sieve,
     placed: Placed,
 }
 
@@ -101,7 +96,7 @@ impl<'a> Maker<'a> {
             begins_with_nan: false,
             due: None,
             empty_cells: 0,
-            sifted: Samples::default(),
+            sieve: Sieve::default(),
             placed: Placed::default(),
         }
     }
@@ -135,107 +130,26 @@ impl<'a> Maker<'a> {
     }
 
     fn add_piece(&mut self, piece: &Piece<'_>, scratch: &mut Scratch) -> Result<(), ReadError> {
-        let (first, last) = (piece.first_timestamp(), piece.last_timestamp());
         let (timestamp_buffer, value_buffer) = scratch.buffers();
         let values = piece.values(value_buffer);
-        let is_clean = self.source.value_bounds().is_none() && !has_nan(values);
-        let start = self.buckets.start_of(first);
-        let between = self.buckets.count_between(start, self.buckets.start_of(last));
-        if between == 0 {
-            let timestamps = if self.needs_timestamps {
-                piece.timestamps(timestamp_buffer)
+        let is_clean = self.source.value_bounds().is_none() && !piece.has_nan(values);
+        let needs_timestamps = self.needs_timestamps;
+        let mut stretches = Stretches::new(
+            piece,
+            self.buckets,
+            self.query.reverse,
+            needs_timestamps,
+            timestamp_buffer,
+        );
+        while let Some((start, stretch)) = stretches.next() {
+            let timestamps = if needs_timestamps {
+                stretches.timestamps(stretch.clone())
             } else {
                 &[]
             };
-            return self.add_stretch(start, timestamps, values, is_clean);
-        }
-        if between < FEW_BUCKETS && !self.needs_timestamps {
-            let columns = Columns {
-                first,
-                last,
-                len: piece.len(),
-                timestamp_at: |index| piece.timestamp_at(index),
-                lower_bound: |timestamp, _, _| piece.lower_bound(timestamp),
-            };
-            return self.add_stretches(&columns, &[], values, is_clean);
-        }
-        let timestamps = piece.timestamps(timestamp_buffer);
-        let columns = Columns {
-            first,
-            last,
-            len: timestamps.len(),
-            timestamp_at: |index: usize| timestamps[index],
-            lower_bound: |timestamp, within: Range<usize>, guess| {
-                within.start + lower_bound_near(&timestamps[within], timestamp, guess)
-            },
-        };
-        let batch_timestamps = if self.needs_timestamps { timestamps } else { &[] };
-        self.add_stretches(&columns, batch_timestamps, values, is_clean)
-    }
-
-    /// Cuts a piece at the borders of buckets.
-    fn add_stretches<A, B>(
-        &mut self,
-        columns: &Columns<A, B>,
-        timestamps: &[i64],
-        values: &[f64],
-        is_clean: bool,
-    ) -> Result<(), ReadError>
-    where
-        A: Fn(usize) -> i64,
-        B: Fn(i64, Range<usize>, usize) -> usize,
-    {
-        let buckets = self.buckets;
-        let mut left = 0..columns.len;
-        // How long the last stretch was: the next one is likely to be as long.
-        let mut length = 1;
-        let mut start = buckets.start_of(if self.query.reverse {
-            columns.last
-        } else {
-            columns.first
-        });
-        while !left.is_empty() {
-            let next = buckets.next_start(start).filter(|next| *next <= columns.last);
-            let stretch = if self.query.reverse {
-                let begin = if start <= columns.first {
-                    0
-                } else {
-                    (columns.lower_bound)(start, left.clone(), left.len().saturating_sub(length))
-                };
-                begin..left.end
-            } else {
-                let end = next.map_or(columns.len, |next| (columns.lower_bound)(next, left.clone(), length));
-                left.start..end
-            };
-            length = stretch.len();
-            let stretch_timestamps = timestamps.get(stretch.clone()).unwrap_or_default();
-            self.add_stretch(start, stretch_timestamps, &values[stretch.clone()], is_clean)?;
+            self.add_stretch(start, timestamps, &values[stretch], is_clean)?;
             if self.is_full() {
-                return Ok(());
-            }
-            // The neighbouring bucket mostly, which takes no division.
-            if self.query.reverse {
-                left.end = stretch.start;
-                if left.end > 0 {
-                    let timestamp = (columns.timestamp_at)(left.end - 1);
-                    let neighbour = start - buckets.duration();
-                    start = if neighbour <= timestamp {
-                        neighbour
-                    } else {
-                        buckets.start_of(timestamp)
-                    };
-                }
-            } else {
-                left.start = stretch.end;
-                if let Some(next) = next {
-                    let timestamp = (columns.timestamp_at)(left.start);
-                    let is_neighbour = timestamp - next < buckets.duration();
-                    start = if is_neighbour {
-                        next
-                    } else {
-                        buckets.start_of(timestamp)
-                    };
-                }
+                break;
             }
         }
         Ok(())
@@ -243,11 +157,11 @@ impl<'a> Maker<'a> {
 
     /// Adds samples that lie in the bucket with this start.
     fn add_stretch(&mut self, start: i64, timestamps: &[i64], values: &[f64], is_clean: bool) -> Result<(), ReadError> {
-        let mut nans = 0;
-        let mut begins_with_nan = false;
+        let (mut nans, mut begins_with_nan) = (0, false);
         if !is_clean {
-            nans = self.sift(timestamps, values);
-            if nans == 0 && self.sifted.values.is_empty() {
+            self.sieve.sift(timestamps, values, self.source.value_bounds());
+            nans = self.sieve.nans();
+            if nans == 0 && self.sieve.values().is_empty() {
                 return Ok(());
             }
             begins_with_nan = nans > 0 && values.first().is_some_and(|value| value.is_nan());
@@ -272,7 +186,7 @@ impl<'a> Maker<'a> {
         let (timestamps, values) = if is_clean {
             (timestamps, values)
         } else {
-            (self.sifted.timestamps.as_slice(), self.sifted.values.as_slice())
+            (self.sieve.timestamps(), self.sieve.values())
         };
         let batch = Batch {
             timestamps,
@@ -284,25 +198,6 @@ impl<'a> Maker<'a> {
             bucket.add_batch(&batch);
         }
         Ok(())
-    }
-
-    /// Keeps the numbers that pass the filter by value, and returns how many NaN pass.
-    fn sift(&mut self, timestamps: &[i64], values: &[f64]) -> u64 {
-        self.sifted.clear();
-        let kept = &mut self.sifted;
-        let mut nans = 0;
-        let (low, high) = self.source.value_bounds().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        for (index, value) in values.iter().enumerate() {
-            if low <= *value && *value <= high {
-                kept.values.push(*value);
-                if let Some(timestamp) = timestamps.get(index) {
-                    kept.timestamps.push(*timestamp);
-                }
-            }
-            nans += u64::from(value.is_nan());
-        }
-        // NaN passes no filter by value.
-        if self.source.value_bounds().is_some() { 0 } else { nans }
     }
 
     /// Makes a row of the bucket in the making.
@@ -354,6 +249,8 @@ impl<'a> Maker<'a> {
             .rows(&self.buckets)
             .min((self.limit - self.placed.starts.len()) as u64);
         empty::reserve(&mut self.empty_cells, rows, self.aggregators.len())?;
+        self.placed.starts.reserve(rows as usize);
+        self.placed.values.reserve(rows as usize * self.aggregators.len());
         for index in 0..rows {
             self.placed.starts.push(gap.start_at(&self.buckets, index));
             self.placed
@@ -367,49 +264,4 @@ impl<'a> Maker<'a> {
     fn is_full(&self) -> bool {
         self.placed.starts.len() >= self.limit
     }
-}
-
-/// How the timestamps of a piece are asked for: decoded or not.
-struct Columns<A, B> {
-    first: i64,
-    last: i64,
-    len: usize,
-    /// The timestamp at an index.
-    timestamp_at: A,
-    /// The index of the first sample that is not below a timestamp, within a range of indexes whose first sample is below and whose last
-    /// one is not, and a guess, counted from the start of that range.
-    lower_bound: B,
-}
-
-/// The index of the first timestamp that is not below a target, searched for around a guess. The first timestamp is below it.
-fn lower_bound_near(timestamps: &[i64], target: i64, guess: usize) -> usize {
-    let mut low = 0;
-    let mut high = timestamps.len();
-    let mut step = 1;
-    let mut probe = guess.clamp(1, high);
-    // A window [low, high] is narrowed from the side of the guess by doubling steps.
-    if timestamps[probe - 1] < target {
-        low = probe - 1;
-        while probe < high {
-            if timestamps[probe] >= target {
-                high = probe;
-                break;
-            }
-            low = probe;
-            probe += step;
-            step *= 2;
-        }
-    } else {
-        high = probe - 1;
-        while high > step {
-            probe = high - step;
-            if timestamps[probe] < target {
-                low = probe;
-                break;
-            }
-            high = probe;
-            step *= 2;
-        }
-    }
-    low + timestamps[low..high].partition_point(|timestamp| *timestamp < target)
 }

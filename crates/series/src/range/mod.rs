@@ -11,7 +11,9 @@ mod nearest;
 mod neighbours;
 mod plain;
 mod rules;
+mod sieve;
 mod source;
+mod stretches;
 
 #[cfg(test)]
 mod tests;

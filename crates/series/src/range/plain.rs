@@ -2,6 +2,7 @@
 
 // hot path: no lock, no logging, no allocation per sample.
 
+use super::sieve::Sieve;
 use super::source::{Scratch, Source};
 use super::{RangeQuery, Rows};
 use crate::view::ReadError;
@@ -13,6 +14,7 @@ pub(super) fn run(source: &Source<'_>, query: &RangeQuery) -> Result<Rows, ReadE
         ..Rows::default()
     };
     let mut scratch = Scratch::default();
+    let mut sieve = Sieve::default();
     let limit = query
         .count
         .map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
@@ -37,21 +39,24 @@ pub(super) fn run(source: &Source<'_>, query: &RangeQuery) -> Result<Rows, ReadE
                     rows.values[before..].reverse();
                 }
             }
-            Some((low, high)) => {
+            Some(bounds) => {
                 let (timestamps, values) = scratch.buffers();
-                let samples = piece.timestamps(timestamps).iter().zip(piece.values(values));
-                let passes = |(_, value): &(&i64, &f64)| low <= **value && **value <= high;
-                let mut push = |(timestamp, value): (&i64, &f64)| {
-                    rows.timestamps.push(*timestamp);
-                    rows.values.push(*value);
-                };
+                sieve.sift(piece.timestamps(timestamps), piece.values(values), Some(bounds));
+                let kept = sieve.timestamps().iter().zip(sieve.values());
                 if query.reverse {
-                    samples.rev().filter(passes).take(missing).for_each(&mut push);
+                    extend(&mut rows, kept.rev().take(missing));
                 } else {
-                    samples.filter(passes).take(missing).for_each(&mut push);
+                    extend(&mut rows, kept.take(missing));
                 }
             }
         }
     }
     Ok(rows)
+}
+
+fn extend<'a>(rows: &mut Rows, samples: impl Iterator<Item = (&'a i64, &'a f64)>) {
+    for (timestamp, value) in samples {
+        rows.timestamps.push(*timestamp);
+        rows.values.push(*value);
+    }
 }

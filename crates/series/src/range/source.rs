@@ -3,6 +3,7 @@
 // hot path: no lock, no logging, no allocation per sample.
 
 use super::RangeQuery;
+use crate::aggregate::has_nan;
 use crate::codec::Chunk;
 use crate::sample::{Sample, Samples};
 use crate::view::{Part, ReadError, View};
@@ -309,6 +310,22 @@ impl Piece<'_> {
                 buffer
             }
             Data::Columns(samples) => &samples.timestamps[self.range.clone()],
+        }
+    }
+
+    /// First timestamp and distance, if all timestamps are at equal distances and that is known without decoding.
+    pub(super) fn regular(&self) -> Option<(i64, i64)> {
+        match &self.data {
+            Data::Chunk(chunk) => chunk.regular().map(|(_, step)| (self.first_timestamp(), step)),
+            Data::Columns(_) => None,
+        }
+    }
+
+    /// Whether there is a NaN among the values, which are given decoded.
+    pub(super) fn has_nan(&self, values: &[f64]) -> bool {
+        match &self.data {
+            Data::Chunk(chunk) if chunk.is_known_free_of_nan() => false,
+            Data::Chunk(_) | Data::Columns(_) => has_nan(values),
         }
     }
 

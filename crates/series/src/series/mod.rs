@@ -24,7 +24,7 @@ mod state;
 mod waiters;
 
 pub use add::Outcome;
-pub use body::{BodyError, SeriesBody};
+pub use body::{BodyError, OpenBody, RuleBody, SeriesBody};
 pub use info::{ChunkInfo, Info, RuleInfo};
 pub use read::Reach;
 pub use slot::{Place, Slot};

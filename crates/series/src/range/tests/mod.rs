@@ -88,9 +88,9 @@ fn value() -> impl Strategy<Value = f64> {
 }
 
 /// Samples with gaps of all sizes, some of them integers only, so that sums in lanes are tried too.
-fn samples() -> impl Strategy<Value = List> {
+fn samples(most: usize) -> impl Strategy<Value = List> {
     let gap = prop_oneof![8 => 1i64..4, 4 => Just(10i64), 1 => 1i64..200];
-    (0i64..30, vec((gap, value()), 0..120), any::<bool>()).prop_map(|(first, steps, integers)| {
+    (0i64..30, vec((gap, value()), 0..most), any::<bool>()).prop_map(|(first, steps, integers)| {
         let mut timestamp = first;
         let mut samples = Vec::new();
         for (gap, value) in steps {
@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn queries_agree_with_the_naive_evaluator(
-        samples in samples(),
+        samples in samples(120),
         lengths in vec(1usize..40, 1..6),
         floor in prop_oneof![3 => Just(0i64), 1 => 0i64..300],
         latest in proptest::option::of((1i64..50, value())),
@@ -180,7 +180,7 @@ proptest! {
 
     #[test]
     fn whole_buckets_agree_with_the_naive_evaluator(
-        samples in samples(),
+        samples in samples(120),
         lengths in vec(1usize..40, 1..6),
         aggregator in aggregator(),
         duration in 1i64..60,
@@ -243,6 +243,28 @@ proptest! {
         }
         let want = Rows { timestamps, width: 1, values: reduced };
         check_rows(&reduce(&rows, reducer, reverse, count), &want, &[reducer])?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Chunks of several blocks.
+    #[test]
+    fn long_chunks_agree_with_the_naive_evaluator(
+        samples in samples(2000),
+        lengths in vec(1usize..1500, 1..3),
+        query in query(),
+        bucket in 100i64..5000,
+        from in 0i64..3000,
+    ) {
+        let mut query = query;
+        (query.from, query.to) = (from, query.to.saturating_mul(20));
+        if let Some(aggregation) = &mut query.aggregation {
+            aggregation.bucket = bucket;
+        }
+        let aggregators = query.aggregation.as_ref().map_or(Vec::new(), |aggregation| aggregation.aggregators.clone());
+        check_rows(&run(&view_of(&samples, &lengths), &query).unwrap(), &naive::run(&samples, &query), &aggregators)?;
     }
 }
 
