@@ -16,4 +16,5 @@ mod group_commit;
 mod inspect;
 mod numbered;
 mod server;
+mod sql;
 mod start;
