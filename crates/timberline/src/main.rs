@@ -1,4 +1,4 @@
-//! The timberline program: `serve`, `push`, `query`, `sql`, `inspect`, `bench` and `config`.
+//! The timberline program: `serve`, `push`, `query`, `sql`, `inspect`, `ts`, `bench` and `config`.
 //!
 //! Each command is one module with `command()`, which describes it, and `run()`, which does it and gives the exit code.
 
@@ -13,6 +13,7 @@ mod query;
 mod serve;
 mod sql;
 mod time;
+mod ts;
 mod units;
 
 use clap::Command;
@@ -46,6 +47,7 @@ fn program() -> Command {
         .subcommand(query::command())
         .subcommand(sql::command())
         .subcommand(inspect::command())
+        .subcommand(ts::command())
         .subcommand(bench::command())
         .subcommand(config::command())
 }
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         "query" => query::run(arguments),
         "sql" => sql::run(arguments),
         "inspect" => inspect::run(arguments),
+        "ts" => ts::run(arguments),
         "bench" => bench::run(arguments),
         _ => config::run(arguments),
     };
