@@ -105,10 +105,12 @@ impl State {
         }
     }
 
-    /// How many samples a chunk holds when it is full. The size in bytes that the user asks for is of the peer's encoding; ours
-    /// takes a quarter of it at most for values that compress, and chunks much smaller than this cost more than they hold.
+    /// How many samples a chunk holds when it is full. The size that the user asks for is in bytes of the peer's encoding. Ours takes so
+    /// little for steady series that a chunk of few samples costs more itself than what it holds, and late samples do not get dearer
+    /// with the length of chunks; so small sizes give chunks of eight samples a byte, and only large ones are taken at their word.
     pub(crate) fn target_samples(&self) -> usize {
-        (self.chunk_bytes as usize / 4).clamp(128, 2048)
+        let bytes = self.chunk_bytes as usize;
+        (bytes * 8).min(1024).max((bytes / 4).min(2048))
     }
 
     /// Chunks that late samples grew beyond this are cut in two.
