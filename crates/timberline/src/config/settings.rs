@@ -34,8 +34,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "resp",
         flag: "resp",
-        value_name: "ADDR|off",
-        help: "Where the time-series commands (Redis protocol) listen; port 0 picks a free one, which is printed",
+        value_name: "ADDR",
+        help: "Where the time-series commands (Redis protocol) listen, or off; port 0 picks a free one, which is printed",
         get: |c| c.resp.clone().unwrap_or_else(|| "off".to_owned()),
         set: |c, text| set(&mut c.resp, Ok((text != "off").then(|| text.to_owned()))),
     },
@@ -44,14 +44,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
         flag: "resp-password",
         value_name: "PASSWORD",
         help: "What Redis clients must give to AUTH; none if empty. Better set by the environment: flags can be seen by other users",
-        get: |c| if c.resp_password.is_empty() { String::new() } else { HIDDEN.to_owned() },
+        get: |c| {
+            if c.resp_password.is_empty() {
+                String::new()
+            } else {
+                HIDDEN.to_owned()
+            }
+        },
         set: |c, text| set(&mut c.resp_password, not_hidden(text)),
     },
     Setting {
         name: "resp_fsync",
         flag: "resp-fsync",
-        value_name: "always|everysec|no",
-        help: "When writes to series are on disk: before they are answered, within a second, or when the system likes",
+        value_name: "WHEN",
+        help: "When writes to series are on disk: always (before they are answered), everysec (within a second), or no (when the system likes)",
         get: |c| c.resp_fsync.clone(),
         set: |c, text| set(&mut c.resp_fsync, parse_fsync(text)),
     },

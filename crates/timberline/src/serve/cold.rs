@@ -49,7 +49,9 @@ impl ColdStore for SharedStore {
 
     fn list(&self) -> io::Result<Vec<String>> {
         let objects = self.wait(self.store.list(PREFIX))?;
-        let names = objects.into_iter().filter_map(|object| object.key.strip_prefix(PREFIX).map(str::to_owned));
+        let names = objects
+            .into_iter()
+            .filter_map(|object| object.key.strip_prefix(PREFIX).map(str::to_owned));
         Ok(names.collect())
     }
 }

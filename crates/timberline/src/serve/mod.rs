@@ -133,7 +133,9 @@ async fn open_engine(config: &Config) -> anyhow::Result<(Engine, Store)> {
         lock: Some(lock),
         ..EngineOptions::new(&config.data)
     };
-    let engine = Engine::open(options, store.clone(), catalog).await.with_context(folder)?;
+    let engine = Engine::open(options, store.clone(), catalog)
+        .await
+        .with_context(folder)?;
     Ok((engine, store))
 }
 
@@ -187,7 +189,10 @@ fn greet(loaded: &Loaded, address: SocketAddr, resp: Option<SocketAddr>) -> io::
     }
     if let Some(resp) = resp {
         if !resp.ip().is_loopback() && config.resp_password.is_empty() {
-            writeln!(out, "note: {resp} can be reached from other machines and asks for no password; set TIMBERLINE_RESP_PASSWORD")?;
+            writeln!(
+                out,
+                "note: {resp} can be reached from other machines and asks for no password; set TIMBERLINE_RESP_PASSWORD"
+            )?;
         }
         writeln!(out, "resp listening on {resp}")?;
     }

@@ -31,7 +31,11 @@ pub(super) struct Running {
 pub(super) async fn listen(config: &Config) -> anyhow::Result<Option<TcpListener>> {
     let Some(address) = &config.resp else { return Ok(None) };
     let listener = TcpListener::bind(address).await;
-    let how = || format!("listening on {address} for time-series commands (--resp ADDR takes another address, --resp off does without)");
+    let how = || {
+        format!(
+            "listening on {address} for time-series commands (--resp ADDR takes another address, --resp off does without)"
+        )
+    };
     Ok(Some(listener.with_context(how)?))
 }
 
@@ -39,7 +43,8 @@ pub(super) async fn listen(config: &Config) -> anyhow::Result<Option<TcpListener
 pub(super) fn start(config: &Config, listener: TcpListener, store: Store) -> anyhow::Result<Running> {
     let folder = config.data.join(FOLDER);
     let mut options = OpenOptions::new(&folder);
-    options.fsync = Fsync::parse(config.resp_fsync.as_bytes()).ok_or_else(|| anyhow!("resp_fsync {:?}", config.resp_fsync))?;
+    options.fsync =
+        Fsync::parse(config.resp_fsync.as_bytes()).ok_or_else(|| anyhow!("resp_fsync {:?}", config.resp_fsync))?;
     options.tier = Some(ColdTier::new(Box::new(SharedStore::new(store, Handle::current()))));
     let (engine, opened) = Engine::open(options).with_context(|| format!("series in {}", folder.display()))?;
     for warning in &opened.warnings {
@@ -55,7 +60,12 @@ pub(super) fn start(config: &Config, listener: TcpListener, store: Store) -> any
     let address = listener.local_addr()?;
     let serving = Arc::clone(&server);
     let task = tokio::spawn(async move { serving.serve(listener).await });
-    Ok(Running { server, engine, address, task })
+    Ok(Running {
+        server,
+        engine,
+        address,
+        task,
+    })
 }
 
 impl Running {
@@ -69,6 +79,8 @@ impl Running {
         self.task.await??;
         let engine = self.engine;
         let sequence = engine.journal().next_sequence().saturating_sub(1);
-        tokio::task::spawn_blocking(move || engine.journal().sync(sequence)).await?.context("the journal of series")
+        tokio::task::spawn_blocking(move || engine.journal().sync(sequence))
+            .await?
+            .context("the journal of series")
     }
 }
