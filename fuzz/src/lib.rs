@@ -5,3 +5,4 @@ pub mod fast;
 pub mod memory;
 pub mod naive;
 pub mod page;
+pub mod series;

@@ -1,5 +1,5 @@
-//! Writes first inputs for the targets, taken from the objects that are given and from cases of the language, into folders
-//! named after the targets.
+//! Writes first inputs for the targets, taken from the objects that are given, from cases of the language and from invented time
+//! series, into folders named after the targets.
 //! `cargo run --features seed --bin seed FOLDER OBJECT...`
 
 use std::path::Path;
@@ -7,7 +7,8 @@ use timberline_dataobj::{
     Compression, LogRow, LogsWriter, ObjectLayout, ObjectWriter, Parsed, SectionMeta, SortOrder, WriterOptions,
     fuzzing, object_key,
 };
-use timberline_fuzz::{fast, naive, page};
+use timberline_fuzz::{fast, naive, page, series};
+use timberline_series::codec::{Chunk, Encoding};
 
 /// Larger objects make the fuzzer slow, and have little that smaller ones don't.
 const MAX_OBJECT_BYTES: usize = 8192;
@@ -25,6 +26,7 @@ fn main() {
         .repeat(3);
     save("extensions", &[b"\x03\x02\x0a", text.as_bytes()].concat());
     save("extensions", &object_with_extensions(&text));
+    chunks(save);
     for folder in ["../crates/logql/tests/data", "../crates/query/tests/cases"] {
         for file in std::fs::read_dir(folder).expect("started in the folder of the fuzz targets") {
             let path = file.expect("folder can be read").path();
@@ -36,6 +38,70 @@ fn main() {
     for path in arguments {
         let object = std::fs::read(path).expect("object can be read");
         seed(&object, save);
+    }
+}
+
+/// Chunks of a few shapes and sizes, and their columns under the targets of their encodings.
+fn chunks(save: impl Fn(&str, &[u8])) {
+    let noise = |row: usize| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let distances: [&dyn Fn(usize) -> usize; 4] = [
+        &|_| 10_000,
+        &|row| 9_990 + noise(row) % 20,
+        &|row| if row % 97 == 5 { 1 << 45 } else { 1000 },
+        &|row| 1 + noise(row),
+    ];
+    let values: [&dyn Fn(usize) -> f64; 7] = [
+        &|_| 42.5,
+        &|row| (noise(row) % 3) as f64,
+        &|row| (row * 20 + noise(row) % 30) as f64,
+        &|row| (5000 + noise(row) % 60) as f64 / 100.0,
+        &|row| {
+            if row % 50 == 7 {
+                f64::NAN
+            } else {
+                (noise(row) % 2000) as f64 / 1000.0
+            }
+        },
+        &|row| (noise(row) as f64).sqrt(),
+        &|row| ((row / 30) as f64).ln(),
+    ];
+    for (distance, value) in (0..values.len()).map(|at| (distances[at % distances.len()], values[at])) {
+        for len in [1, 3, 129, 300] {
+            let mut time = 0;
+            let mut next = |row| {
+                time += distance(row) as i64;
+                time
+            };
+            let timestamps: Vec<i64> = (0..len).map(&mut next).collect();
+            let values: Vec<f64> = (0..len).map(value).collect();
+            for encoding in [Encoding::Compressed, Encoding::Uncompressed] {
+                let mut bytes = Vec::new();
+                Chunk::encode(&timestamps, &values, encoding).append_bytes(&mut bytes);
+                save("series_chunk", &bytes);
+                let split = 24 + series::unsigned(&bytes[4..8]) as usize;
+                let samples = (len as u16 - 1).to_le_bytes();
+                if bytes[2] == series::IRREGULAR {
+                    save("series_irregular", &[&samples, &bytes[24..split]].concat());
+                }
+                match bytes[3] {
+                    series::DECIMAL => save("series_decimal", &[&samples, &bytes[split..]].concat()),
+                    series::BITS => save("series_bits", &[&samples, &bytes[split..]].concat()),
+                    _ => (),
+                }
+            }
+        }
+    }
+    for kind in 0..6 {
+        for (repeats, shift) in [(0, 0), (200, 3), (90, 60)] {
+            let step = |value: f64, power| {
+                let bits = value.to_bits().to_le_bytes();
+                [&[repeats, 10, power, shift], &bits[..], &[kind, shift, 0, 0]].concat()
+            };
+            save(
+                "series_round_trip",
+                &[step(1.5, 3), step(-0.0, 0), step(f64::NAN, 16), step(1e9, 2)].concat(),
+            );
+        }
     }
 }
 

@@ -16,6 +16,9 @@ const PER_QUERY_BYTE: usize = 1024;
 const REGULAR_EXPRESSION: usize = 64 << 20;
 /// Bytes that one byte of a line may cost: the smallest label of a line takes two or three bytes of it.
 const PER_LINE_BYTE: usize = 512;
+/// Bytes that one byte of a request may cost: a word of an array takes at least six bytes of it, one of a line two; its place, and
+/// twice a copy of it, as the target keeps them.
+const PER_REQUEST_BYTE: usize = 256;
 /// Contexts, error messages, first sizes of buffers.
 const FIXED: usize = 256 << 10;
 
@@ -39,6 +42,11 @@ pub fn of_query(bytes: usize) -> usize {
 /// that were met, and copies of the line.
 pub fn of_lines(bytes: usize) -> usize {
     FIXED + PER_LINE_BYTE * bytes
+}
+
+/// Most bytes that are allocated at once for finding the commands of a request of that length, whatever it announces.
+pub fn of_request(bytes: usize) -> usize {
+    FIXED + PER_REQUEST_BYTE * bytes
 }
 
 /// Runs `f` and panics if it needs more than `most_bytes` at once.

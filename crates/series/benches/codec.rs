@@ -1,5 +1,5 @@
 //! `cargo bench -p timberline-series --bench codec [-- WORD...]`: what encoding and reading chunks of 1024 samples costs, for the shapes
-//! of data whose name holds one of the words. Nanoseconds a sample; of `find` and `value at` nanoseconds a call, at random places.
+//! of data whose name holds one of the words. Nanoseconds a sample; of `find` and `value` nanoseconds a call, at random places.
 
 #[path = "../tests/shapes/mod.rs"]
 mod shapes;
@@ -23,8 +23,8 @@ fn main() {
     };
     let only: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     println!(
-        "{:36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}",
-        "", "bytes", "encode", "times", "values", "sum", "min", "max", "find", "value at"
+        "{:36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}",
+        "", "bytes", "bound", "encode", "times", "values", "sum", "min", "max", "find", "value"
     );
     for shape in shapes::shapes(CHUNK_SAMPLES * CHUNKS) {
         if only.is_empty() || only.iter().any(|word| shape.name.contains(word.as_str())) {
@@ -56,7 +56,9 @@ fn row(shape: &shapes::Shape, rounds: usize) -> String {
     let (mut timestamps, mut values) = (Vec::new(), Vec::new());
     let times = [
         best(rounds, || {
-            columns().for_each(|(timestamps, values)| drop(black_box(encode(timestamps, values))))
+            for (timestamps, values) in columns() {
+                black_box(encode(timestamps, values));
+            }
         }),
         best(rounds, || {
             for chunk in &chunks {
@@ -74,10 +76,10 @@ fn row(shape: &shapes::Shape, rounds: usize) -> String {
         }),
         best(rounds, || fold(&chunks, |sum, value| sum + value)),
         best(rounds, || {
-            fold(&chunks, |least, value| if value < least { value } else { least })
+            fold(&chunks, |least, value| if value < least { value } else { least });
         }),
         best(rounds, || {
-            fold(&chunks, |most, value| if value > most { value } else { most })
+            fold(&chunks, |most, value| if value > most { value } else { most });
         }),
         best(rounds, || {
             for (index, timestamp) in &places {
@@ -91,7 +93,12 @@ fn row(shape: &shapes::Shape, rounds: usize) -> String {
         }),
     ];
     let columns = times.map(|seconds| format!("{:8.2}", seconds * 1e9 / shape.values.len() as f64));
-    format!("{:8.2}{}", bytes as f64 / shape.values.len() as f64, columns.concat())
+    format!(
+        "{:8.2}{:8.2}{}",
+        bytes as f64 / shape.values.len() as f64,
+        shape.most_bytes,
+        columns.concat()
+    )
 }
 
 /// Eight states side by side, as aggregators keep them.

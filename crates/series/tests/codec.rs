@@ -91,7 +91,7 @@ fn check(timestamps: &[i64], values: &[f64]) {
         assert!(chunk.memory_bytes() <= most_bytes);
         let mut bytes = Vec::new();
         chunk.append_bytes(&mut bytes);
-        let again = Chunk::from_bytes(&bytes).unwrap();
+        let again = Chunk::from_bytes(&bytes).expect("what was written can be read");
         check_readers(&again, timestamps, values);
         let mut again_bytes = Vec::new();
         again.append_bytes(&mut again_bytes);

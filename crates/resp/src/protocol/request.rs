@@ -130,7 +130,8 @@ impl RequestParser {
         let mut value = 0i64;
         for (place, byte) in bytes.iter().enumerate().skip(start).take(9) {
             match byte {
-                b'0'..=b'9' => value = value * 10 + i64::from(byte - b'0'),
+                // A leading zero is no number, unless it is all of it.
+                b'0'..=b'9' if place == start || value > 0 => value = value * 10 + i64::from(byte - b'0'),
                 b'\r' if place > start && bytes.get(place + 1).is_some() => {
                     // The byte behind the carriage return is not looked at, as in the peer.
                     self.searched = 0;

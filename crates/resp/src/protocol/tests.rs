@@ -45,6 +45,8 @@ const REQUESTS: &[(&[u8], &[&str], &str)] = &[
     (b"GET \"a\"b\r\n", &[], "Protocol error: unbalanced quotes in request"),
     (b"GET 'a\r\n", &[], "Protocol error: unbalanced quotes in request"),
     (b"PING\r\n*x\r\n", &["PING"], "Protocol error: invalid multibulk length"),
+    (b"*01\r\n", &[], "Protocol error: invalid multibulk length"),
+    (b"*1\r\n$007\r\n", &[], "Protocol error: invalid bulk length"),
     (b"*1048577\r\n", &[], "Protocol error: invalid multibulk length"),
     (
         b"*99999999999999999999\r\n",

@@ -218,12 +218,8 @@ mod tests {
                     wide = narrow.map(u64::from);
                 }
                 assert_eq!(wide[..len], want[..len], "width {width}, length {len}");
-                for index in 0..len {
-                    assert_eq!(
-                        get(&bytes, len, width, index),
-                        want[index],
-                        "width {width}, length {len}"
-                    );
+                for (index, want) in want[..len].iter().enumerate() {
+                    assert_eq!(get(&bytes, len, width, index), *want, "width {width}, length {len}");
                 }
             }
         }

@@ -90,7 +90,9 @@ pub(crate) fn shapes(len: usize) -> Vec<Shape> {
         .iter()
         .map(|value| {
             let digits = 7 - value.log10().floor() as i32;
-            format!("{value:.*}", digits.max(0) as usize).parse().unwrap()
+            format!("{value:.*}", digits.max(0) as usize)
+                .parse()
+                .expect("digits are a number")
         })
         .collect();
     let mostly = two_decimals
