@@ -6,6 +6,7 @@ use super::refusal::{self, Refusal};
 use super::replies::{self, RowShape};
 use crate::context::{Blocked, Context, Flow, Wake};
 use crate::protocol::{Arguments, Reply};
+use crate::watch::KeyWaker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timberline_series::error::KeyError;
@@ -56,12 +57,13 @@ pub(super) fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result
         asked,
         min_count: block.min_count,
         subscription: None,
+        key_waker: None,
         series,
     };
     // Subscribed before the look, so that no sample comes in between unseen.
     waiting.subscribe(context);
-    if waiting.has_enough()? {
-        return Ok(asked.answer(waiting.series.as_deref(), context.reply)?);
+    if waiting.is_over(context)? {
+        return Ok(asked.answer(waiting.living_series(), context.reply)?);
     }
     if context.nested {
         return Err(refusal::READ_BLOCKING);
@@ -76,9 +78,8 @@ pub(super) fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result
             let looked = waiting.is_over(context).map_err(|refusal| refusal.of(context.command));
             let over = looked? || wake == Wake::TimedOut;
             if over {
-                // Nothing of a key that is gone.
-                let series = waiting.series.as_deref().filter(|series| series.is_alive());
-                replies::rows(context.reply, &asked.rows(series)?, RowShape::Flat);
+                let rows = asked.rows(waiting.living_series())?;
+                replies::rows(context.reply, &rows, RowShape::Flat);
             }
             Ok(over)
         }),
@@ -192,6 +193,8 @@ struct Waiting {
     asked: Asked,
     min_count: u64,
     subscription: Option<Subscription>,
+    /// Looks after the key while it is missing.
+    key_waker: Option<KeyWaker>,
 }
 
 impl Waiting {
@@ -202,15 +205,27 @@ impl Waiting {
             Some(_) => {}
             None => {
                 self.series = find(context, self.db, &self.key)?;
-                self.subscribe(context);
+                if self.series.is_some() {
+                    self.subscribe(context);
+                }
             }
         }
         Ok(self.has_enough()?)
     }
 
+    /// The series, if its key is not gone.
+    fn living_series(&self) -> Option<&Series> {
+        self.series.as_deref().filter(|series| series.is_alive())
+    }
+
     fn subscribe(&mut self, context: &Context<'_>) {
-        if let Some(series) = &self.series {
-            self.subscription = Some(series.subscribe(context.session.waker()));
+        let waker = context.session.waker();
+        match &self.series {
+            Some(series) => {
+                self.subscription = Some(series.subscribe(waker));
+                self.key_waker = None;
+            }
+            None => self.key_waker = Some(KeyWaker::new(context.server, self.db, &self.key, waker)),
         }
     }
 
