@@ -59,7 +59,7 @@ impl ColdTier {
         }
     }
 
-    fn object(&self, name: &str) -> Arc<ColdObject> {
+    pub(super) fn object(&self, name: &str) -> Arc<ColdObject> {
         let mut objects = self.0.objects.lock();
         if let Some(object) = objects.get(name).and_then(Weak::upgrade) {
             return object;

@@ -81,7 +81,7 @@ impl<'a> Access<'a> {
         sequence
     }
 
-    pub(super) fn log(&self, record: &Record<'_>) -> u64 {
+    pub(crate) fn log(&self, record: &Record<'_>) -> u64 {
         let mut scratch = self.scratch.borrow_mut();
         scratch.clear();
         append_record(record, &mut scratch);

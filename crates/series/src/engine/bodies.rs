@@ -15,8 +15,10 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Bodies {
     alive: AHashMap<u64, Arc<Series>>,
     unborn: AHashMap<u64, SeriesBody>,
-    /// Rules by the number of the destination, with their source.
-    waiting: AHashMap<u64, Vec<(Arc<Series>, RuleBody)>>,
+    /// Rules of series that are alive, to be made when their destinations are there too.
+    unmade: Vec<(Arc<Series>, Vec<RuleBody>)>,
+    /// Rules by the number of the destination, with their source and their place among its rules.
+    waiting: AHashMap<u64, Vec<(Arc<Series>, usize, RuleBody)>>,
     highest_id: u64,
 }
 
@@ -71,16 +73,7 @@ impl Bodies {
         };
         let series = Series::from_body(id, db, key.into(), &body)?;
         self.enter(access, &series, db, key, expires_at);
-        for rule in body.rules {
-            match self.alive.get(&rule.destination) {
-                Some(destination) => series.restore_rules(&[rule], |_| Some(Arc::clone(destination))),
-                None => self
-                    .waiting
-                    .entry(rule.destination)
-                    .or_default()
-                    .push((Arc::clone(&series), rule)),
-            }
-        }
+        self.unmade.push((series, body.rules));
         Ok(true)
     }
 
@@ -97,8 +90,26 @@ impl Bodies {
         );
         self.alive.insert(id, Arc::clone(series));
         self.note_id(id);
-        for (source, rule) in self.waiting.remove(&id).unwrap_or_default() {
+        for (source, place, rule) in self.waiting.remove(&id).unwrap_or_default() {
             source.restore_rules(&[rule], |_| Some(Arc::clone(series)));
+            if let Some(behind) = source.state.lock().rules.get_mut(place..) {
+                behind.rotate_right(1);
+            }
+        }
+    }
+
+    /// Makes the rules of series that came to life; those whose destination did not yet have to wait.
+    pub(crate) fn make_rules(&mut self) {
+        for (source, rules) in std::mem::take(&mut self.unmade) {
+            for (place, rule) in rules.into_iter().enumerate() {
+                match self.alive.get(&rule.destination) {
+                    Some(destination) => source.restore_rules(&[rule], |_| Some(Arc::clone(destination))),
+                    None => {
+                        let waiting = self.waiting.entry(rule.destination).or_default();
+                        waiting.push((Arc::clone(&source), place, rule));
+                    }
+                }
+            }
         }
     }
 

@@ -53,7 +53,10 @@ impl<'a> Replay<'a> {
     /// Does a frame again. What series hold already is skipped.
     pub(crate) fn frame(&mut self, sequence: u64, frame: &[u8]) -> Result<(), ReplayError> {
         let access = self.engine.exclusive();
-        read_records(frame, |record| self.record(&access, sequence, &record))?;
+        read_records(frame, |record| {
+            self.bodies.make_rules();
+            self.record(&access, sequence, &record)
+        })?;
         for series in self.touched.drain(..) {
             series.state.lock().applied = sequence;
         }
@@ -61,7 +64,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Ends the replay; gives the names of objects that records refer to.
-    pub(crate) fn finish(self) -> Vec<Box<str>> {
+    pub(crate) fn finish(mut self) -> Vec<Box<str>> {
+        self.bodies.make_rules();
         self.bodies.settle_ids(&self.engine.exclusive());
         self.engine.replaying.store(false, Ordering::Relaxed);
         self.objects

@@ -72,10 +72,14 @@ impl Series {
         self.alive.load(Ordering::Acquire)
     }
 
-    /// Says that the key is gone, and wakes those who wait for samples.
+    /// Says that the key is gone, and wakes those who wait for samples. What late samples changed is written to the destinations, whether
+    /// somebody looked at them before or not.
     pub(crate) fn retire(&self) {
+        let mut state = self.state.lock();
+        // A bucket that can't be computed stays as it is: there is nobody to tell.
+        let _ = state.deliver_all();
         self.alive.store(false, Ordering::Release);
-        self.state.lock().waiters.wake();
+        state.waiters.wake();
     }
 
     pub(crate) fn is_destination(&self) -> bool {

@@ -30,8 +30,13 @@ pub(super) enum Item<'a> {
         expires_at: i64,
         text: &'a [u8],
     },
-    /// A series without its chunks, so many of which follow.
-    Series { id: u64, body: SeriesBody, chunks: u64 },
+    /// A series without its chunks, so many of which follow. A group are a source and its destinations at one moment.
+    Series {
+        id: u64,
+        begins_group: bool,
+        body: SeriesBody,
+        chunks: u64,
+    },
     /// The next chunk of the last series.
     Chunk(Place),
     /// There are no more items; without it the snapshot is not whole.
@@ -59,8 +64,8 @@ pub(super) fn append_text_key(db: u8, key: &[u8], expires_at: i64, text: &[u8], 
     append_text(text, out);
 }
 
-pub(super) fn append_series(id: u64, body: &SeriesBody, out: &mut Vec<u8>) {
-    out.push(SERIES);
+pub(super) fn append_series(id: u64, begins_group: bool, body: &SeriesBody, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[SERIES, u8::from(begins_group)]);
     append_varint(id, out);
     append_head(body, out);
 }
@@ -93,9 +98,15 @@ pub(super) fn read_item<'a>(reader: &mut Reader<'a>, tier: Option<&ColdTier>) ->
             text: reader.text()?,
         }),
         SERIES => {
+            let begins_group = reader.byte()? == 1;
             let id = reader.varint()?;
             let (body, chunks) = read_head(reader)?;
-            Some(Item::Series { id, body, chunks })
+            Some(Item::Series {
+                id,
+                begins_group,
+                body,
+                chunks,
+            })
         }
         CHUNK => read_place(reader, tier).map(Item::Chunk),
         END => Some(Item::End {

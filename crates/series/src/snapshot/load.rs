@@ -26,6 +26,7 @@ pub(super) fn load<R: Read>(access: &Access<'_>, input: R, tier: Option<&ColdTie
         tier,
         keys: AHashMap::new(),
         series: AHashMap::new(),
+        group: 0,
         current: None,
         end: None,
     };
@@ -48,7 +49,9 @@ struct Reading<'a> {
     access: &'a Access<'a>,
     tier: Option<&'a ColdTier>,
     keys: AHashMap<u64, (u8, Arc<[u8]>, i64)>,
-    series: AHashMap<u64, SeriesBody>,
+    /// Bodies with the number of their group.
+    series: AHashMap<u64, (u64, SeriesBody)>,
+    group: u64,
     /// A series some of whose chunks are still to come.
     current: Option<(u64, SeriesBody, u64)>,
     end: Option<(u64, u64, u64)>,
@@ -85,8 +88,14 @@ impl Reading<'_> {
                     },
                 );
             }
-            Item::Series { id, body, chunks } => {
+            Item::Series {
+                id,
+                begins_group,
+                body,
+                chunks,
+            } => {
                 self.complete()?;
+                self.group += u64::from(begins_group);
                 self.current = Some((id, body, chunks));
             }
             Item::Chunk(place) => {
@@ -110,7 +119,7 @@ impl Reading<'_> {
         match self.current.take() {
             Some((_, _, 1..)) => Err("a series lacks chunks"),
             Some((id, body, 0)) => {
-                self.series.insert(id, body);
+                self.series.insert(id, (self.group, body));
                 Ok(())
             }
             None => Ok(()),
@@ -118,9 +127,11 @@ impl Reading<'_> {
     }
 
     /// Makes the series.
-    fn finish(self) -> Result<Loaded, &'static str> {
+    fn finish(mut self) -> Result<Loaded, &'static str> {
         let (next_id, first_sequence, next_sequence) = self.end.ok_or("the end is missing")?;
-        let mut bodies = Bodies::new(self.series);
+        self.drop_ended_rules();
+        let bodies = self.series.into_iter().map(|(id, (_, body))| (id, body));
+        let mut bodies = Bodies::new(bodies.collect());
         for (id, (db, key, expires_at)) in self.keys {
             if !bodies
                 .give_birth(self.access, id, db, &key, expires_at)
@@ -129,11 +140,21 @@ impl Reading<'_> {
                 return Err("a key has no series");
             }
         }
+        bodies.make_rules();
         bodies.note_id(next_id.saturating_sub(1));
         Ok(Loaded {
             bodies,
             first_sequence,
             next_sequence,
         })
+    }
+
+    /// Drops rules that ended while the snapshot was written: their destination was written again, later and without the source. What the source
+    /// gave it is in there.
+    fn drop_ended_rules(&mut self) {
+        let groups: AHashMap<u64, u64> = self.series.iter().map(|(id, (group, _))| (*id, *group)).collect();
+        for (group, body) in self.series.values_mut() {
+            body.rules.retain(|rule| groups.get(&rule.destination) == Some(group));
+        }
     }
 }

@@ -9,7 +9,8 @@
 //! Numbers are little endian, those of items are variable-length integers. `snapshot-<n>`, the number in 20 digits, holds everything that
 //! segments of the journal below n tell. The directory of keys is that of the moment at which segment n began. Series are written later, one by one
 //! under their locks, a source together with its destinations; each carries the sequence number of its last record, so that replaying
-//! the journal from segment n on skips what the series holds already. A series may come more than once; the last one counts.
+//! the journal from segment n on skips what the series holds already. A series may come more than once, when its rules changed meanwhile; the
+//! last one counts.
 
 mod blocks;
 mod body;

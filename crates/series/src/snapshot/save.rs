@@ -185,9 +185,9 @@ fn write_series<W: Write>(
             let _shared = gate_is_open.then(|| engine.shared());
             bodies_with_rules(&series)?
         };
-        for (id, body) in bodies {
+        for (place, (id, body)) in bodies.into_iter().enumerate() {
             written.insert(id);
-            writer.item(|out| append_series(id, &body, out))?;
+            writer.item(|out| append_series(id, place == 0, &body, out))?;
             for place in &body.chunks {
                 if let Place::Cold(cold) = place
                     && let Some(reference) = cold.source.reference()
@@ -214,6 +214,11 @@ fn bodies_with_rules(series: &Arc<Series>) -> Result<Vec<(u64, SeriesBody)>, Rea
     for rule in &state.rules {
         let destination = rule.destination();
         bodies.push((destination.id(), destination.state.lock().body()?));
+    }
+    drop(state);
+    if bodies.iter().all(|(id, _)| *id != series.id()) {
+        // Its key was removed meanwhile, and with it the rule.
+        bodies.push((series.id(), series.state.lock().body()?));
     }
     Ok(bodies)
 }

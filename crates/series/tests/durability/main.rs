@@ -1,0 +1,8 @@
+//! What an engine holds after it was closed, killed or reloaded is what it held before.
+
+mod cold;
+mod contents;
+mod damage;
+mod operations;
+mod reopening;
+mod traffic;
