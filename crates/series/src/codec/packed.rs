@@ -486,7 +486,7 @@ impl Packed<'_> {
         let block = self.block(low);
         let found = if block.summed {
             let mut numbers = [0; BLOCK];
-            simd::widest(|| self.decode(low, &mut numbers, |number| number));
+            self.decode(low, &mut numbers, |number| number);
             numbers[..block.len].binary_search(&number)
         } else {
             self.find_direct(&block, number)

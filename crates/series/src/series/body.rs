@@ -4,7 +4,6 @@ use super::Series;
 use super::slot::{Place, Slot};
 use super::state::State;
 use crate::aggregate::{Aggregator, Bucket};
-use crate::codec::Chunk;
 use crate::options::SeriesOptions;
 use crate::rules::{OpenBucket, Rule};
 use crate::sample::Sample;
@@ -67,19 +66,14 @@ impl State {
         self.rules.retain(|rule| rule.destination().is_alive());
         self.deliver_all()?;
         self.settle(0, i64::MAX)?;
-        let mut chunks: Vec<Place> = self.slots.iter().map(|slot| slot.place.clone()).collect();
-        let head = self.head.samples();
-        for begin in (0..head.len()).step_by(self.max_samples()) {
-            let range = begin..(begin + self.max_samples()).min(head.len());
-            let chunk = Chunk::encode(&head.timestamps[range.clone()], &head.values[range], self.encoding);
-            chunks.push(Place::Hot(Arc::new(chunk)));
-        }
+        // The newest samples join the last chunk, else every snapshot would leave a small one behind.
+        self.seal_head(true)?;
         Ok(SeriesBody {
             options: self.options(),
             last: self.last,
             dropped_before: self.dropped_before,
             applied: self.applied,
-            chunks,
+            chunks: self.slots.iter().map(|slot| slot.place.clone()).collect(),
             rules: self.rules.iter().map(Rule::body).collect(),
         })
     }

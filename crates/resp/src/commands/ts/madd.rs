@@ -10,7 +10,7 @@ use crate::protocol::Arguments;
 
 pub(super) fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Result<Flow, Refusal> {
     let words = arguments.len() - 1;
-    if words == 0 || words % 3 != 0 {
+    if words == 0 || !words.is_multiple_of(3) {
         return Err(Refusal::Arity);
     }
     let mut now_ms = None;

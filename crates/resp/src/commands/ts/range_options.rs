@@ -258,7 +258,7 @@ pub(super) fn selected_labels(arguments: Arguments<'_>, at: usize) -> impl Itera
     let words = (at + 1..arguments.len()).filter_map(move |at| arguments.get(at));
     words.take_while(|word| {
         let is = |end: &&str| word.eq_ignore_ascii_case(end.as_bytes());
-        !AFTER_SELECTED_LABELS.iter().any(|end| is(end))
+        !AFTER_SELECTED_LABELS.iter().any(is)
     })
 }
 

@@ -10,9 +10,9 @@
 //! exponent u8, exceptions u16, index u16 x exceptions (ascending), value u64 x exceptions, packed column
 //! ```
 
+use super::super::CodecError;
 use super::super::column::{BLOCK, Column, read_u16, read_u64};
 use super::super::packed::{self, Packed, Slope, Writer};
-use super::super::{CodecError, simd};
 
 /// The powers of ten that are doubles without rounding.
 const POWERS: [f64; 23] = [
@@ -42,12 +42,12 @@ pub(crate) fn append(values: &[f64], out: &mut Vec<u8>) -> bool {
     let mut start = 0u16;
     for block in values.chunks(BLOCK) {
         let numbers = &mut numbers[..block.len()];
-        let exact = simd::widest(|| match exponent {
+        let exact = match exponent {
             0 => integers(block, numbers, &mut differences, 1.0, |integer| integer),
             _ => integers(block, numbers, &mut differences, POWERS[exponent], |integer| {
                 integer / POWERS[exponent]
             }),
-        });
+        };
         if !exact {
             take_exceptions(block, &differences, start, numbers, &mut exceptions);
             if exceptions.len() > most_exceptions {
