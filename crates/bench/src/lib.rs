@@ -8,6 +8,7 @@
 
 mod allocations;
 pub mod decode;
+pub mod late;
 mod measure;
 pub mod pipeline;
 mod report;

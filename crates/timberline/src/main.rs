@@ -1,4 +1,4 @@
-//! The timberline program: `serve`, `push`, `query`, `inspect`, `bench` and `config`.
+//! The timberline program: `serve`, `push`, `query`, `inspect`, `ts`, `bench` and `config`.
 //!
 //! Each command is one module with `command()`, which describes it, and `run()`, which does it and gives the exit code.
 
@@ -12,6 +12,7 @@ mod push;
 mod query;
 mod serve;
 mod time;
+mod ts;
 mod units;
 
 use clap::Command;
@@ -43,6 +44,7 @@ fn program() -> Command {
         .subcommand(push::command())
         .subcommand(query::command())
         .subcommand(inspect::command())
+        .subcommand(ts::command())
         .subcommand(bench::command())
         .subcommand(config::command())
 }
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         "push" => push::run(arguments),
         "query" => query::run(arguments),
         "inspect" => inspect::run(arguments),
+        "ts" => ts::run(arguments),
         "bench" => bench::run(arguments),
         _ => config::run(arguments),
     };

@@ -1,5 +1,8 @@
 //! `timberline bench`: workloads of published figures, measured here and set beside them.
 
+mod late;
+mod own_server;
+
 use crate::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::process::ExitCode;
@@ -21,15 +24,17 @@ pub(crate) fn command() -> Command {
             "Pipelines of LogQL stages over lines, on one core",
             pipeline::workloads(),
         ))
+        .subcommand(late::command())
         .after_help(
             "\
-`ours` is the best of many short rounds, `median` the one in the middle. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
+Of decode and pipeline: `ours` is the best of many short rounds, `median` the one in the middle. `peer` is the figure of Loki's own benchmarks, measured on two cores of an AMD EPYC (Zen 4);
 `ratio` is the best round against it, and `goal` what we want to reach. Rows without a peer tell what bounds the rows above.
 
 Examples:
   timberline bench decode
   timberline bench decode A1 A5
-  timberline bench pipeline",
+  timberline bench pipeline
+  timberline bench late",
         )
 }
 
@@ -57,6 +62,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<ExitCode, Failure> {
     let Some((group, arguments)) = arguments.subcommand() else {
         return Ok(ExitCode::from(crate::EXIT_USAGE));
     };
+    if group == "late" {
+        return late::run(arguments);
+    }
     let only: Vec<&str> = arguments
         .get_many::<String>("workloads")
         .into_iter()
