@@ -3,7 +3,7 @@
 mod filter;
 mod index;
 
-pub use filter::{Filters, LabelFilter};
+pub use filter::{Filters, LabelFilter, Test};
 pub use index::{LabelIndex, Selected};
 
 /// Pairs of name and value in the order given; names may repeat.
