@@ -70,6 +70,19 @@ pub(crate) const SETTINGS: &[Setting] = &[
         set: |c, text| set(&mut c.series_max_memory, parse_bytes(text)),
     },
     Setting {
+        name: "rules",
+        flag: "rules",
+        value_name: "PATH",
+        help: "File or folder of recording rules, whose answers are written into series; sub-folders are tenants; none if empty",
+        get: |c| {
+            c.rules
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default()
+        },
+        set: |c, text| set(&mut c.rules, Ok((!text.is_empty()).then(|| PathBuf::from(text)))),
+    },
+    Setting {
         name: "data",
         flag: "data",
         value_name: "DIR",

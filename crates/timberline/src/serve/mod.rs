@@ -1,6 +1,7 @@
 //! `timberline serve`: opens the data folder, listens, and stops cleanly when told to.
 
 mod cold;
+mod rules;
 mod series;
 
 use crate::config::{self, Config, Loaded};
@@ -87,7 +88,16 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
         max_query_memory_bytes: size(config.max_query_memory_bytes),
         ..QueryLimits::default()
     };
-    let query = QueryEngine::new(Arc::new(engine.clone()), limits)?;
+    let mut query = QueryEngine::new(Arc::new(engine.clone()), limits)?;
+    let mut rules = None;
+    if let Some(series) = &series {
+        query = query.with_series(series.engine());
+        rules = rules::start(config, &query, series.engine())?;
+    } else if config.rules.is_some() {
+        return Err(anyhow!(
+            "rules are set, but their answers have nowhere to go: resp is off"
+        ));
+    }
     let state = AppState::new(engine.clone(), query, server_options(loaded));
 
     greet(loaded, address, series.as_ref().map(series::Running::address))?;
@@ -99,6 +109,9 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     };
     timberline_server::serve(listener, state, shutdown).await?;
     engine.shutdown().await;
+    if let Some(rules) = rules {
+        rules.abort();
+    }
     if let Some(series) = series {
         series.stop().await?;
     }

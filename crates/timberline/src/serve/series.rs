@@ -73,6 +73,10 @@ impl Running {
         self.address
     }
 
+    pub(super) fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
+    }
+
     /// Ends connections, and waits until what they wrote is on disk.
     pub(super) async fn stop(self) -> anyhow::Result<()> {
         self.server.shut_down();
