@@ -183,7 +183,7 @@ fn sums_are_those_of_a_loop() {
 #[test]
 fn zeros_have_an_order() {
     let f = |aggregator, values: &[f64], want: f64| {
-        assert_eq!(of_values(aggregator, values).to_bits(), want.to_bits(), "{values:?}")
+        assert_eq!(of_values(aggregator, values).to_bits(), want.to_bits(), "{values:?}");
     };
     f(Aggregator::Min, &[0.0, -0.0], -0.0);
     f(Aggregator::Min, &[-0.0, 0.0], -0.0);
