@@ -5,6 +5,7 @@
 mod cases;
 mod client;
 mod compare;
+mod nonsense;
 mod recorded;
 mod sequence;
 mod server;

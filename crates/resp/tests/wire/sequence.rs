@@ -2,6 +2,7 @@
 
 use crate::client::{Connection, bulk_bytes};
 use serde_json::Value;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
@@ -102,10 +103,10 @@ impl Sequence {
                     return Err(io::Error::other(format!("DEBUG RELOAD: {reply}")));
                 }
             }
-            if !connections.contains_key(&step.connection) {
-                connections.insert(step.connection, Connection::open(address)?);
-            }
-            let connection = connections.get_mut(&step.connection).unwrap();
+            let connection = match connections.entry(step.connection) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(Connection::open(address)?),
+            };
             if let Some(time) = step.drain {
                 replies.push(Some(connection.drain(time)?));
                 continue;
