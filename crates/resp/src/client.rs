@@ -118,14 +118,25 @@ impl Client {
         self.killed.load(Ordering::Acquire)
     }
 
-    /// Ends its waiting. Says whether it waits.
+    /// Ends its waiting. Says whether it waits, and nobody else ended it.
     pub(crate) fn unblock(&self, how: Unblock) -> bool {
         if !self.is_blocked.load(Ordering::Acquire) {
             return false;
         }
-        self.unblock.store(how as u8, Ordering::Release);
-        self.notify.notify_one();
-        true
+        // Who asks second ends nothing.
+        let is_first = self
+            .unblock
+            .compare_exchange(0, how as u8, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok();
+        if is_first {
+            self.notify.notify_one();
+        }
+        is_first
+    }
+
+    /// Whether it waits for something.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Acquire)
     }
 
     pub(crate) fn take_unblock(&self) -> Option<Unblock> {

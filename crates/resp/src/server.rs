@@ -150,6 +150,11 @@ impl Server {
         Ok(())
     }
 
+    /// Whether something that runs alone for long is at work: a script, a transaction, DEBUG RELOAD.
+    pub fn is_busy(&self) -> bool {
+        self.closed.load(Ordering::Acquire) > 0
+    }
+
     /// Ends [`Server::serve`]: commands in progress end, replies are sent, connections are closed.
     pub fn shut_down(&self) {
         self.ending.send_replace(true);

@@ -107,7 +107,9 @@ impl Condition {
 fn set(context: &mut Context<'_>, words: Arguments<'_>, unit: Unit) -> CommandResult {
     let invalid = || CommandError(format!("ERR invalid expire time in '{}' command", context.command.name).into());
     let number = read::integer(&words[2])?;
-    let start = if unit.is_absolute { 0 } else { context.now_ms() };
+    // Looked at once: a life of one millisecond is one.
+    let now = context.now_ms();
+    let start = if unit.is_absolute { 0 } else { now };
     let time = number
         .checked_mul(unit.milliseconds)
         .and_then(|milliseconds| milliseconds.checked_add(start))
@@ -120,7 +122,7 @@ fn set(context: &mut Context<'_>, words: Arguments<'_>, unit: Unit) -> CommandRe
         .expires_at(db, key)
         .is_some_and(|old| condition.allows(old, time));
     if is_set {
-        if time <= context.now_ms() {
+        if time <= now {
             context.access.remove(db, key);
             context.notify(GENERIC, "del", key);
         } else {

@@ -2,6 +2,7 @@
 
 use super::values::{append_value, read_reply};
 use super::{RunningGuard, Scripts};
+use crate::client::Client;
 use crate::commands::{self, flags};
 use crate::context::{CommandError, Context, Flow};
 use crate::dispatch::{check_permission, invoke};
@@ -9,7 +10,7 @@ use crate::protocol::{Arguments, OwnedArguments, Protocol, Reply};
 use mlua::{HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory of one script.
 const MAX_SCRIPT_BYTES: usize = 256 << 20;
@@ -136,16 +137,12 @@ fn evaluate(
         }
         globals.raw_set(name, table)?;
     }
-    let is_killed = Arc::clone(&guard.running.is_killed);
-    let client = Arc::clone(&context.session.client);
-    let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_LOOK);
-    lua.set_hook(triggers, move |_, _| {
-        if is_killed.load(Ordering::Acquire) || client.is_killed() {
-            is_killed.store(true, Ordering::Release);
-            return Err(mlua::Error::runtime("script killed by user with SCRIPT KILL"));
-        }
-        Ok(VmState::Continue)
-    })?;
+    look_for_end(
+        &lua,
+        INSTRUCTIONS_PER_LOOK,
+        Arc::clone(&guard.running.is_killed),
+        Arc::clone(&context.session.client),
+    )?;
     let protocol = context.reply.protocol;
     let context = RefCell::new(context);
     lua.scope(|scope| {
@@ -174,6 +171,21 @@ fn evaluate(
         let mut reply = Reply::new(protocol);
         append_value(&mut reply, &value, 0)?;
         Ok(Ok(reply))
+    })
+}
+
+/// Ends the script now and then, if it is to end. A script may catch the error and go on, so from the first time on every instruction
+/// fails, also those between two catches. The hook is a global one: coroutines have it too.
+fn look_for_end(lua: &Lua, every: u32, is_killed: Arc<AtomicBool>, client: Arc<Client>) -> mlua::Result<()> {
+    lua.set_global_hook(HookTriggers::new().every_nth_instruction(every), move |lua, _| {
+        if !is_killed.load(Ordering::Acquire) && !client.is_killed() {
+            return Ok(VmState::Continue);
+        }
+        is_killed.store(true, Ordering::Release);
+        if every > 1 {
+            look_for_end(lua, 1, Arc::clone(&is_killed), Arc::clone(&client))?;
+        }
+        Err(mlua::Error::runtime("script killed by user with SCRIPT KILL"))
     })
 }
 
