@@ -6,8 +6,9 @@ use crate::config::Config;
 use anyhow::{Context, anyhow};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use timberline_resp::Server;
-use timberline_series::cold::ColdTier;
+use timberline_series::cold::{ColdTier, Cooling};
 use timberline_series::engine::Engine;
 use timberline_series::journal::Fsync;
 use timberline_series::snapshot::OpenOptions;
@@ -19,12 +20,16 @@ use tokio::task::JoinHandle;
 /// The folder of journal and snapshots, within the data folder.
 const FOLDER: &str = "series";
 
+/// How often old chunks are moved to the object store.
+const COOLING_INTERVAL: Duration = Duration::from_secs(300);
+
 /// A server that runs.
 pub(super) struct Running {
     server: Arc<Server>,
     engine: Arc<Engine>,
     address: SocketAddr,
     task: JoinHandle<std::io::Result<()>>,
+    cooling: JoinHandle<()>,
 }
 
 /// Takes the port, if one is wanted.
@@ -60,12 +65,38 @@ pub(super) fn start(config: &Config, listener: TcpListener, store: Store) -> any
     let address = listener.local_addr()?;
     let serving = Arc::clone(&server);
     let task = tokio::spawn(async move { serving.serve(listener).await });
+    let cooling = tokio::spawn(cool(Arc::clone(&engine), config.series_max_memory));
     Ok(Running {
         server,
         engine,
         address,
         task,
+        cooling,
     })
+}
+
+/// Moves chunks of closed days to the object store now and then, and more of them where memory is short: writes are refused at the
+/// limit, so chunks go before.
+async fn cool(engine: Arc<Engine>, max_memory: u64) {
+    let cooling = Cooling {
+        memory_budget: (max_memory > 0).then_some(max_memory / 10 * 8),
+        ..Cooling::default()
+    };
+    loop {
+        tokio::time::sleep(COOLING_INTERVAL).await;
+        let (engine, cooling) = (Arc::clone(&engine), cooling.clone());
+        let pass = move || {
+            engine.cool(&cooling)?;
+            engine.delete_unused_objects()
+        };
+        match tokio::task::spawn_blocking(pass).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::error!(%error, "old chunks of series could not be moved to the object store; tried again later")
+            }
+            Err(error) => tracing::error!(%error, "bug: moving old chunks of series panicked"),
+        }
+    }
 }
 
 impl Running {
@@ -79,6 +110,7 @@ impl Running {
 
     /// Ends connections, and waits until what they wrote is on disk.
     pub(super) async fn stop(self) -> anyhow::Result<()> {
+        self.cooling.abort();
         self.server.shut_down();
         self.task.await??;
         let engine = self.engine;
