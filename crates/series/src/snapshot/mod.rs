@@ -14,6 +14,7 @@
 
 mod blocks;
 mod body;
+mod groups;
 mod items;
 mod load;
 mod open;

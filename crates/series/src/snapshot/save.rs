@@ -1,6 +1,7 @@
 //! Taking snapshots.
 
 use super::blocks::{BlockError, BlockWriter};
+use super::groups::Groups;
 use super::items::{append_chunk_item, append_end, append_series, append_series_key, append_text_key};
 use super::load::load;
 use super::open::{list_snapshots, snapshot_name};
@@ -8,7 +9,7 @@ use super::state::SnapshotFigures;
 use crate::engine::Engine;
 use crate::journal::{JournalError, list_segments, sync_folder};
 use crate::keyspace::Value;
-use crate::series::{Place, Series, SeriesBody};
+use crate::series::Place;
 use crate::view::ReadError;
 use ahash::AHashSet;
 use std::fs::{self, File};
@@ -174,19 +175,15 @@ fn write_series<W: Write>(
     objects: &mut AHashSet<Box<str>>,
     gate_is_open: bool,
 ) -> Result<(), SnapshotError> {
-    let mut written = AHashSet::new();
+    let mut groups = Groups::default();
     for key in keys {
         let Value::Series(series) = key.value else { continue };
-        if written.contains(&series.id()) {
-            continue;
-        }
-        let bodies = {
+        let due = {
             // No rule is made or ended meanwhile.
             let _shared = gate_is_open.then(|| engine.shared());
-            bodies_with_rules(&series)?
+            groups.with(&series)?
         };
-        for (place, (id, body)) in bodies.into_iter().enumerate() {
-            written.insert(id);
+        for (place, (id, body)) in due.into_iter().flat_map(|group| group.into_iter().enumerate()) {
             writer.item(|out| append_series(id, place == 0, &body, out))?;
             for place in &body.chunks {
                 if let Place::Cold(cold) = place
@@ -202,25 +199,6 @@ fn write_series<W: Write>(
         }
     }
     Ok(())
-}
-
-/// A series and those that are bound to it by rules, as of one moment: its source, and all destinations of that. A source may have been written
-/// before, when it had other rules: then what is written now replaces it.
-fn bodies_with_rules(series: &Arc<Series>) -> Result<Vec<(u64, SeriesBody)>, ReadError> {
-    let source = series.state.lock().source.upgrade().filter(|source| source.is_alive());
-    let root = source.unwrap_or_else(|| Arc::clone(series));
-    let mut state = root.state.lock();
-    let mut bodies = vec![(root.id(), state.body()?)];
-    for rule in &state.rules {
-        let destination = rule.destination();
-        bodies.push((destination.id(), destination.state.lock().body()?));
-    }
-    drop(state);
-    if bodies.iter().all(|(id, _)| *id != series.id()) {
-        // Its key was removed meanwhile, and with it the rule.
-        bodies.push((series.id(), series.state.lock().body()?));
-    }
-    Ok(bodies)
 }
 
 /// Deletes the snapshots and segments before a segment.

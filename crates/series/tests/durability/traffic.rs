@@ -59,7 +59,7 @@ fn write(engine: &Engine, thread: usize, round: usize) {
 fn snapshots_beside_writers_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = open(folder.path());
-    for round in 0..12 {
+    for round in 0..10 {
         let writing = AtomicUsize::new(3);
         std::thread::scope(|scope| {
             for thread in 0..3 {
