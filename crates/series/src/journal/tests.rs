@@ -216,7 +216,9 @@ fn the_policy_changes_while_writers_wait() {
 fn segments_are_cut_at_the_first_frame_that_is_not_whole() {
     let storage = FakeStorage::new(1, 0);
     let journal = Journal::start(Box::new(storage.clone()), Fsync::Always, 1, 1).unwrap();
-    (1..=3).for_each(|sequence| drop(journal.append(&payload_of(sequence))));
+    for sequence in 1..=3 {
+        journal.append(&payload_of(sequence));
+    }
     drop(journal);
     let bytes = storage.0.lock().segments[&1].bytes.clone();
     let ends: Vec<usize> = (1..=3)
