@@ -162,6 +162,7 @@ fn check(text: &str) {
     for (layout, threads) in [
         (layout(100, true, false, Storage::Memory), 1),
         (layout(3, false, true, Storage::Memory), 3),
+        (layout(2, true, false, Storage::Object), 2),
         (layout(4, true, true, Storage::ObjectWithFilters), 2),
     ] {
         let limits = QueryLimits {

@@ -15,7 +15,7 @@ pub(super) fn query_error(error: DataFusionError) -> QueryError {
         DataFusionError::SQL(parser, _) => QueryError::Parse(parse_error(&parser.to_string())),
         DataFusionError::ResourcesExhausted(text) => QueryError::Limit(text.clone()),
         DataFusionError::Collection(errors) => {
-            let texts = errors.iter().map(|e| plain(e)).collect::<Vec<_>>();
+            let texts = errors.iter().map(plain).collect::<Vec<_>>();
             QueryError::BadRequest(format!("SQL error{place}: {}", texts.join("; ")))
         }
         // What the person who asked can mend: names, types, functions, values that don't fit.

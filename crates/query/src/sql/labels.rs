@@ -45,7 +45,7 @@ impl LabelsBuilder {
     }
 
     /// Adds so many rows that have the same labels.
-    pub(super) fn append<'a>(&mut self, rows: usize, labels: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
+    pub(super) fn append<'a>(&mut self, rows: usize, labels: &(impl Iterator<Item = (&'a str, &'a str)> + Clone)) {
         for _ in 0..rows {
             let mut end = self.offsets.last().copied().unwrap_or_default();
             for (name, value) in labels.clone() {

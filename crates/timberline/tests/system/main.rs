@@ -17,4 +17,5 @@ mod inspect;
 mod numbered;
 mod series;
 mod server;
+mod sql;
 mod start;

@@ -205,7 +205,7 @@ impl Rows {
         for run in numbers.chunk_by(|a, b| a == b) {
             self.scan.context.cancelled.check()?;
             let labels = self.scan.context.entry_labels.get(run[0]);
-            builder.append(run.len(), set(&labels).iter());
+            builder.append(run.len(), &set(&labels).iter());
             self.meter.hold(entries.get_array_memory_size() + builder.bytes())?;
         }
         Ok(builder.finish()?)

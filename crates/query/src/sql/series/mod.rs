@@ -112,6 +112,7 @@ impl TableProvider for SeriesTable {
 }
 
 /// A chunk that can't be read.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unreadable(error: timberline_series::view::ReadError) -> QueryError {
     QueryError::Storage(error.to_string())
 }

@@ -69,7 +69,7 @@ fn labels(series: &[SeriesRow]) -> Result<ArrayRef, QueryError> {
             .filter(|(name, _)| seen.insert(*name))
             .map(|(name, value)| (String::from_utf8_lossy(name), String::from_utf8_lossy(value)))
             .collect();
-        builder.append(one.rows, pairs.iter().map(|(name, value)| (&**name, &**value)));
+        builder.append(one.rows, &pairs.iter().map(|(name, value)| (&**name, &**value)));
     }
     builder
         .finish()
