@@ -365,7 +365,7 @@ impl Rule {
                     bucket: Bucket::new(self.aggregator),
                     before: None,
                     stale: true,
-                })
+                });
             }
         }
     }
