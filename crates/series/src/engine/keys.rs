@@ -40,7 +40,14 @@ impl Access<'_> {
             (state.db, state.labels.clone())
         };
         self.database(db).index.write().remove(series.id(), &labels);
-        series.retire();
+        self.retire(series);
+    }
+
+    /// Ends the life of a series.
+    pub(super) fn retire(&self, series: &Series) {
+        if let Err(error) = series.retire() {
+            self.engine.journal.warn(error.to_string());
+        }
     }
 
     /// Removes a key whose time is over.
@@ -184,7 +191,7 @@ impl Access<'_> {
             for shard in database.shards() {
                 for (key, entry) in shard.write().drain() {
                     if let Value::Series(series) = entry.value {
-                        series.retire();
+                        self.retire(&series);
                     }
                     self.tell_changed(number, &key);
                 }

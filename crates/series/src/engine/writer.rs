@@ -61,8 +61,10 @@ impl SeriesWriter<'_> {
         let outcome = self.state.add(timestamp, value, policy)?;
         match outcome {
             Outcome::Ignored(newest) => return Ok(newest),
-            Outcome::Unchanged => return Ok(timestamp),
-            Outcome::Appended | Outcome::Upserted => {}
+            // Rules compute the bucket of a duplicate that is accepted, whatever its value; so it must not depend on where the sample
+            // lies whether that is compared.
+            Outcome::Unchanged if self.state.rules.is_empty() => return Ok(timestamp),
+            Outcome::Unchanged | Outcome::Appended | Outcome::Upserted => {}
         }
         self.records.push(timestamp, value, WriteKind::Add(policy));
         self.changed = true;
