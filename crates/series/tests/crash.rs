@@ -2,6 +2,8 @@
 //!
 //! This program is the writer as well: `crash writer <folder> <policy>` writes to the engine and prints what is acknowledged.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -58,6 +58,7 @@ impl Access<'_> {
         let sequence = self.log(&record);
         source.connect(Rule::new(Arc::clone(destination), aggregator, bucket_ms, align_ms));
         source.state.lock().applied = sequence;
+        self.engine.durability.note_rule(source, destination);
     }
 
     /// Ends a rule (TS.DELETERULE); the destination keeps its samples. Needs an exclusive access.

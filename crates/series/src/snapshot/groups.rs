@@ -3,8 +3,10 @@
 //! What is written to a source changes its destinations, too. So a source and its destinations are a group: their bodies are taken while the source
 //! is locked, and a replay of what came later is right for all of them. Rules come and go while a snapshot is written. Where that
 //! makes a source be written a second time, those that were its destinations the first time have to be written again as well, in the
-//! groups in which they are now: what the source gave them in between would be in neither of its bodies.
+//! groups in which they are now: what the source gave them in between is behind the second body, so that it is not replayed. The same holds
+//! for all that became destinations since the snapshot began, and may not be any more.
 
+use super::state::Durability;
 use crate::series::{Series, SeriesBody};
 use crate::view::ReadError;
 use ahash::{AHashMap, AHashSet};
@@ -23,7 +25,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// The groups to write next so that a series is among what is written; none if it is already. No rule may be made or ended meanwhile.
-    pub(super) fn with(&mut self, series: &Arc<Series>) -> Result<Vec<Group>, ReadError> {
+    pub(super) fn with(&mut self, series: &Arc<Series>, durability: &Durability) -> Result<Vec<Group>, ReadError> {
         if self.written.contains(&series.id()) {
             return Ok(Vec::new());
         }
@@ -42,6 +44,9 @@ impl Groups {
             }
             done.extend(group.iter().map(|(id, _)| *id));
             due.extend(self.destinations.insert(root.id(), destinations).unwrap_or_default());
+            if let Some(new) = &*durability.new_rules.lock() {
+                due.extend(new.get(&root.id()).into_iter().flatten().cloned());
+            }
             groups.push(group);
         }
         self.written.extend(done);

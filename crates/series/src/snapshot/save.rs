@@ -11,7 +11,7 @@ use crate::journal::{JournalError, list_segments, sync_folder};
 use crate::keyspace::{Plain, Value};
 use crate::series::Place;
 use crate::view::ReadError;
-use ahash::AHashSet;
+use ahash::{AHashMap, AHashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -55,6 +55,7 @@ impl Engine {
         self.durability.figures.lock().is_running = true;
         let begin = Instant::now();
         let saved = self.save_to(folder);
+        *self.durability.new_rules.lock() = None;
         let mut figures = self.durability.figures.lock();
         figures.is_running = false;
         match &saved {
@@ -108,6 +109,7 @@ impl Engine {
             let _closed = self.exclusive();
             let mut objects = self.durability.objects.lock();
             objects.since_rotation.clear();
+            *self.durability.new_rules.lock() = Some(AHashMap::new());
             (self.journal.rotate(), self.journal.next_sequence(), self.directory())
         };
         let name = snapshot_name(segment);
@@ -182,7 +184,7 @@ fn write_series<W: Write>(
         let due = {
             // No rule is made or ended meanwhile.
             let _shared = gate_is_open.then(|| engine.shared());
-            groups.with(&series)?
+            groups.with(&series, &engine.durability)?
         };
         for (place, (id, body)) in due.into_iter().flat_map(|group| group.into_iter().enumerate()) {
             writer.item(|out| append_series(id, place == 0, &body, out))?;

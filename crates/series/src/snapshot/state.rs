@@ -2,9 +2,11 @@
 
 use crate::cold::ColdTier;
 use crate::journal::FolderLock;
-use ahash::AHashSet;
+use crate::series::Series;
+use ahash::{AHashMap, AHashSet};
 use parking_lot::Mutex;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What an engine needs to know of its folder.
 #[derive(Debug, Default)]
@@ -16,11 +18,22 @@ pub struct Durability {
     /// Held while a snapshot is taken: one at a time.
     pub(crate) saving: Mutex<()>,
     pub(crate) figures: Mutex<SnapshotFigures>,
+    /// While a snapshot is written: the destinations of rules made since it began, by the number of the source.
+    pub(crate) new_rules: Mutex<Option<AHashMap<u64, Vec<Arc<Series>>>>>,
     pub(crate) objects: Mutex<ObjectNames>,
     pub(crate) tier: Option<ColdTier>,
     /// Keeps other processes out as long as the engine lives.
     #[expect(dead_code, reason = "held")]
     pub(crate) lock: Option<FolderLock>,
+}
+
+impl Durability {
+    /// Notes that a rule is made, in case a snapshot is being written.
+    pub(crate) fn note_rule(&self, source: &Series, destination: &Arc<Series>) {
+        if let Some(rules) = &mut *self.new_rules.lock() {
+            rules.entry(source.id()).or_default().push(Arc::clone(destination));
+        }
+    }
 }
 
 /// Objects that files of the folder refer to.

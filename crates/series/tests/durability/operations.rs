@@ -42,7 +42,7 @@ impl Operations {
     pub(crate) fn new(seed: u64) -> Operations {
         Operations {
             random: SmallRng::seed_from_u64(seed),
-            with_retention: seed % 2 == 0,
+            with_retention: seed.is_multiple_of(2),
         }
     }
 

@@ -16,11 +16,14 @@ fn write(engine: &Engine, thread: usize, round: usize) {
     for _ in 0..300 {
         let number = random.random_range(0..5);
         match random.random_range(0..40) {
-            0 => drop(
-                engine
-                    .exclusive()
-                    .create_rule(0, &key(number), &key(number + 5), Aggregator::Twa, 100, 0),
-            ),
+            0 => drop(engine.exclusive().create_rule(
+                0,
+                &key(number),
+                &key(number + 5),
+                if number < 3 { Aggregator::Sum } else { Aggregator::Twa },
+                100,
+                0,
+            )),
             1 => drop(engine.exclusive().delete_rule(0, &key(number), &key(number + 5))),
             2 => drop(engine.shared().remove(0, &key(number + random.random_range(0..6)))),
             3 => drop(engine.exclusive().rename(0, &key(number), &key(9), false)),
