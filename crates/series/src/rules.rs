@@ -103,12 +103,14 @@ impl State {
             let rule = &mut self.rules[index];
             let start = rule.bucket_start(sample.timestamp);
             let aggregator = rule.aggregator;
+            // Of a bucket that began before the rule, only later samples count (7.3).
+            let before = previous.filter(|previous| previous.timestamp < start);
             let open = rule.open.get_or_insert_with(|| OpenBucket {
                 start,
                 bucket: Bucket::new(aggregator),
-                before: previous,
+                before,
                 // The nearest number before a NaN has to be searched for.
-                stale: aggregator == Aggregator::Twa && previous.is_some_and(|previous| previous.value.is_nan()),
+                stale: aggregator == Aggregator::Twa && before.is_some_and(|before| before.value.is_nan()),
             });
             if !open.stale {
                 open.bucket.add(sample.timestamp, sample.value);
@@ -235,7 +237,7 @@ impl State {
             .changed
             .iter()
             .copied()
-            .filter(|start| *start >= self.dropped_before || *start < 0)
+            .filter(|start| (*start).max(0) >= self.dropped_before)
             .collect();
         if let (Some(first), Some(last)) = (starts.first(), starts.last()) {
             let buckets = rule.buckets;
@@ -282,8 +284,9 @@ impl State {
             let rule = &mut self.rules[index];
             for neighbour in around.into_iter().flatten() {
                 let bucket = rule.bucket_start(neighbour.timestamp);
-                if rule.open.as_ref().is_some_and(|open| open.start == bucket) {
-                    rule.spoil_open(bucket);
+                if let Some(open) = rule.open.as_mut().filter(|open| open.start == bucket) {
+                    // Its own samples are the same, so the buckets next to it are not concerned.
+                    open.stale = true;
                 } else if rule.destination.state.lock().has_bucket(bucket)? {
                     rule.changed.insert(bucket);
                 }
@@ -365,7 +368,7 @@ impl Rule {
                     bucket: Bucket::new(self.aggregator),
                     before: None,
                     stale: true,
-                })
+                });
             }
         }
     }

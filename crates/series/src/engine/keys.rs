@@ -40,7 +40,14 @@ impl Access<'_> {
             (state.db, state.labels.clone())
         };
         self.database(db).index.write().remove(series.id(), &labels);
-        series.retire();
+        self.retire(series);
+    }
+
+    /// Ends the life of a series.
+    pub(super) fn retire(&self, series: &Series) {
+        if let Err(error) = series.retire() {
+            self.engine.journal.warn(error.to_string());
+        }
     }
 
     /// Removes a key whose time is over.
@@ -184,7 +191,7 @@ impl Access<'_> {
             for shard in database.shards() {
                 for (key, entry) in shard.write().drain() {
                     if let Value::Series(series) = entry.value {
-                        series.retire();
+                        self.retire(&series);
                     }
                     self.tell_changed(number, &key);
                 }
@@ -244,7 +251,7 @@ impl Access<'_> {
         let own = (size_of::<Entry>() + 2 * key.len()) as u64;
         Some(match self.value(db, key)? {
             Value::Series(series) => series.memory_usage().map(|bytes| bytes + own),
-            Value::Text(text) => Ok(own + text.len() as u64),
+            Value::Text(text) | Value::List(text) => Ok(own + text.len() as u64),
         })
     }
 }
@@ -256,7 +263,7 @@ impl Database {
         for shard in self.shards() {
             all.extend(shard.read().values().filter_map(|entry| match &entry.value {
                 Value::Series(series) => Some(Arc::clone(series)),
-                Value::Text(_) => None,
+                Value::Text(_) | Value::List(_) => None,
             }));
         }
         all
@@ -284,7 +291,7 @@ impl Database {
                 bytes += (size_of::<Entry>() + 2 * key.len()) as u64;
                 bytes += match &entry.value {
                     Value::Series(series) => series.state.lock().memory_bytes() as u64,
-                    Value::Text(text) => text.len() as u64,
+                    Value::Text(text) | Value::List(text) => text.len() as u64,
                 };
             }
         }

@@ -46,6 +46,11 @@ impl SeriesWriter<'_> {
         &self.series
     }
 
+    /// The clock, in milliseconds since 1970. Asked while the lock is held it does not go back between writers.
+    pub fn now_ms(&self) -> i64 {
+        self.access.engine.now_ms()
+    }
+
     /// Writes a sample (TS.ADD, TS.MADD). Gives the timestamp to answer with: the sample's, or the newest one if the IGNORE rule dropped
     /// the sample (4.3).
     pub fn add(&mut self, timestamp: i64, value: f64, on_duplicate: Option<DuplicatePolicy>) -> Result<i64, AddError> {
@@ -56,8 +61,10 @@ impl SeriesWriter<'_> {
         let outcome = self.state.add(timestamp, value, policy)?;
         match outcome {
             Outcome::Ignored(newest) => return Ok(newest),
-            Outcome::Unchanged => return Ok(timestamp),
-            Outcome::Appended | Outcome::Upserted => {}
+            // Rules compute the bucket of a duplicate that is accepted, whatever its value; so it must not depend on where the sample
+            // lies whether that is compared.
+            Outcome::Unchanged if self.state.rules.is_empty() => return Ok(timestamp),
+            Outcome::Unchanged | Outcome::Appended | Outcome::Upserted => {}
         }
         self.records.push(timestamp, value, WriteKind::Add(policy));
         self.changed = true;

@@ -114,22 +114,24 @@ impl State {
             encode_slots(head, target, self.encoding, &mut self.slots);
         }
         self.head.clear(more_is_coming);
-        self.drop_expired();
-        Ok(())
+        self.drop_expired()
     }
 
     /// Drops chunks that are wholly outside of the retention.
-    fn drop_expired(&mut self) {
+    fn drop_expired(&mut self) -> Result<(), ReadError> {
         let floor = self.floor();
-        let expired = self
-            .slots
-            .iter()
-            .take_while(|slot| slot.last_timestamp() < floor)
-            .count();
+        let is_expired = |slot: &Slot| slot.last_timestamp() < floor;
+        if !self.slots.first().is_some_and(is_expired) {
+            return Ok(());
+        }
+        // Buckets that late samples changed are computed while their samples are there. This may cut the slots anew.
+        self.deliver_all()?;
+        let expired = self.slots.iter().take_while(|slot| is_expired(slot)).count();
         if expired > 0 {
             self.dropped_before = self.dropped_before.max(self.slots[expired - 1].last_timestamp() + 1);
             self.slots.drain(..expired);
         }
+        Ok(())
     }
 
     /// Merges the pending samples of a slot with its chunk.
