@@ -32,7 +32,6 @@ pub use state::State;
 pub use waiters::Subscription;
 
 use crate::options::SeriesOptions;
-use crate::view::ReadError;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
