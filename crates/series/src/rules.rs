@@ -100,8 +100,14 @@ impl State {
             if rule.closes_at(sample.timestamp) && self.close(index, sample)? {
                 closed(&self.rules[index].destination);
             }
-            let rule = &mut self.rules[index];
+            let rule = &self.rules[index];
             let start = rule.bucket_start(sample.timestamp);
+            let begins_inside = previous.is_some_and(|previous| previous.timestamp >= start);
+            if begins_inside && rule.open.is_none() && !rule.changed.is_empty() {
+                // This bucket will not count samples from before the rule (7.3). What came before it must not have it computed later.
+                self.deliver_rule(index)?;
+            }
+            let rule = &mut self.rules[index];
             let aggregator = rule.aggregator;
             // Of a bucket that began before the rule, only later samples count (7.3).
             let before = previous.filter(|previous| previous.timestamp < start);

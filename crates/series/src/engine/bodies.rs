@@ -127,7 +127,7 @@ impl Access<'_> {
             for shard in database.shards() {
                 for (_, entry) in shard.write().drain() {
                     if let Value::Series(series) = entry.value {
-                        self.retire(&series);
+                        series.retire();
                     }
                 }
             }

@@ -40,14 +40,7 @@ impl Access<'_> {
             (state.db, state.labels.clone())
         };
         self.database(db).index.write().remove(series.id(), &labels);
-        self.retire(series);
-    }
-
-    /// Ends the life of a series.
-    pub(super) fn retire(&self, series: &Series) {
-        if let Err(error) = series.retire() {
-            self.engine.journal.warn(error.to_string());
-        }
+        series.retire();
     }
 
     /// Removes a key whose time is over.
@@ -191,7 +184,7 @@ impl Access<'_> {
             for shard in database.shards() {
                 for (key, entry) in shard.write().drain() {
                     if let Value::Series(series) = entry.value {
-                        self.retire(&series);
+                        series.retire();
                     }
                     self.tell_changed(number, &key);
                 }

@@ -32,7 +32,6 @@ pub use state::State;
 pub use waiters::Subscription;
 
 use crate::options::SeriesOptions;
-use crate::view::ReadError;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -73,14 +72,15 @@ impl Series {
         self.alive.load(Ordering::Acquire)
     }
 
-    /// Writes to the destinations what late samples changed, says that the key is gone, and wakes those who wait for samples.
-    pub(crate) fn retire(&self) -> Result<(), ReadError> {
+    /// Says that the key is gone, and wakes those who wait for samples. What late samples changed is written to the destinations, whether
+    /// somebody looked at them before or not.
+    pub(crate) fn retire(&self) {
         let mut state = self.state.lock();
         state.rules.retain(|rule| rule.destination().is_alive());
-        let delivered = state.deliver_all();
+        // A bucket that can't be computed stays as it is: there is nobody to tell.
+        let _ = state.deliver_all();
         self.alive.store(false, Ordering::Release);
         state.waiters.wake();
-        delivered
     }
 
     pub(crate) fn is_destination(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Sequences that once ended otherwise than the naive store does, cut down.
 
-use crate::command::{Attributes, Command, Name};
+use crate::command::{Attributes, Command, Ending, Name};
 use crate::store::defaults;
 use timberline_series::aggregate::Aggregator;
 use timberline_series::policy::DuplicatePolicy;
@@ -33,6 +33,12 @@ fn rule(aggregator: Aggregator, bucket: i64) -> Command {
 pub(crate) fn all() -> Vec<(&'static str, Vec<Command>)> {
     use DuplicatePolicy::{First, Last};
     let in_order = |from: i64, to: i64| (from..to).map(|time| (time, 1.0)).collect::<Vec<_>>();
+    let mut many_rules = vec![create(&A)];
+    for key in ["c", "b", "e", "d", "f"] {
+        many_rules.push(create(&Name { db: 0, key }));
+        many_rules.push(Command::CreateRule(A, key, Aggregator::Max, 10, 0));
+    }
+    many_rules.extend([Command::Reopen(Ending::Saved), Command::Reopen(Ending::Reloaded)]);
     vec![
         (
             "an accepted duplicate that changes nothing has its bucket computed, like one that does",
@@ -96,5 +102,15 @@ pub(crate) fn all() -> Vec<(&'static str, Vec<Command>)> {
                 add(&B, &[(989, 414.0)], Last),
             ],
         ),
+        (
+            "a bucket that began before its rule is not computed for a sample that came before the bucket",
+            vec![
+                add(&A, &[(1020, -683.0)], Last),
+                create(&B),
+                Command::CreateRule(A, B.key, Aggregator::Twa, 500, 950),
+                add(&A, &[(0, -491.0), (1060, -295.0), (1560, 83.0)], Last),
+            ],
+        ),
+        ("rules keep their order when the engine is opened again", many_rules),
     ]
 }

@@ -67,6 +67,21 @@ pub(crate) enum Command {
     Compaction(&'static str),
     /// Compares everything.
     Check,
+    /// The engine is ended and opened again.
+    Reopen(Ending),
+}
+
+/// How an engine ends, before it is opened again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ending {
+    /// It is dropped: the journal has everything since the last snapshot.
+    Dropped,
+    /// A snapshot is taken, and nothing is written after it.
+    Saved,
+    /// A snapshot is taken and read back without an end (DEBUG RELOAD).
+    Reloaded,
+    /// A snapshot is taken, and the engine goes on.
+    GoesOn,
 }
 
 /// What TS.INFO shows of a series, as far as it does not depend on the layout.

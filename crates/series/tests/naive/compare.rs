@@ -1,25 +1,67 @@
 //! Runs a sequence on both, and compares.
 
 use crate::aggregate::Pair;
-use crate::command::{Command, Reply, agrees, same, same_rows};
+use crate::command::{Command, Ending, Reply, agrees, same, same_rows};
 use crate::engine;
 use crate::store::Store;
+use std::path::Path;
 use std::sync::Arc;
 use timberline_series::engine::Engine;
+use timberline_series::journal::Fsync;
 use timberline_series::series::Series;
+use timberline_series::snapshot::OpenOptions;
 
 /// Runs a sequence. An error says at which command the two differ, and how.
 pub(crate) fn run(commands: &[Command]) -> Result<(), (usize, String)> {
-    let engine = Engine::in_memory();
     let mut store = Store::default();
+    let is_kept = commands.iter().any(|command| matches!(command, Command::Reopen(_)));
+    let folder = is_kept.then(|| tempfile::tempdir().expect("a folder for the engine"));
+    let mut engine = match &folder {
+        Some(folder) => open(folder.path()).map_err(|text| (0, text))?,
+        None => Engine::in_memory(),
+    };
     for (index, command) in commands.iter().enumerate() {
+        if let (Command::Reopen(ending), Some(folder)) = (command, &folder) {
+            engine = reopen(engine, *ending, folder.path()).map_err(|text| (index, text))?;
+            check(&engine, &store).map_err(|text| (index, text))?;
+        }
         step(&engine, &mut store, command).map_err(|text| (index, text))?;
     }
     check(&engine, &store).map_err(|text| (commands.len(), text))
 }
 
+fn open(folder: &Path) -> Result<Engine, String> {
+    let options = OpenOptions {
+        fsync: Fsync::No,
+        ..OpenOptions::new(folder)
+    };
+    let (engine, opened) = Engine::open(options).map_err(|error| error.to_string())?;
+    if opened.warnings.is_empty() {
+        Ok(engine)
+    } else {
+        Err(format!("opening warns: {:?}", opened.warnings))
+    }
+}
+
+/// Ends an engine and opens it again, with the settings that it had.
+fn reopen(engine: Engine, ending: Ending, folder: &Path) -> Result<Engine, String> {
+    match ending {
+        Ending::Dropped => {}
+        Ending::Saved | Ending::GoesOn => engine.save().map_err(|error| error.to_string())?,
+        Ending::Reloaded => engine.reload().map_err(|error| error.to_string())?,
+    }
+    if matches!(ending, Ending::Reloaded | Ending::GoesOn) {
+        return Ok(engine);
+    }
+    let settings = engine.settings();
+    drop(engine);
+    let engine = open(folder)?;
+    engine.change_settings(|ours| *ours = settings);
+    Ok(engine)
+}
+
 /// Runs one command on both.
-pub(crate) fn step(engine: &Engine, store: &mut Store, command: &Command) -> Result<(), String> {
+fn step(engine: &Engine, store: &mut Store, command: &Command) -> Result<(), String> {
     let floors: Vec<i64> = store.series.iter().map(|series| series.floor()).collect();
     let wanted = store.run(command);
     let reply = engine::run(engine, command);
@@ -95,7 +137,7 @@ fn settle(engine: &Engine, store: &mut Store, floors: &[i64]) -> Result<(), Stri
 }
 
 /// Compares everything.
-pub(crate) fn check(engine: &Engine, store: &Store) -> Result<(), String> {
+fn check(engine: &Engine, store: &Store) -> Result<(), String> {
     for db in 0..2 {
         let mut keys: Vec<String> = engine
             .shared()

@@ -1,7 +1,7 @@
 //! Random sequences. Everything is drawn before anything runs, so that a sequence can be cut down and run again.
 
 use crate::aggregate::Pair;
-use crate::command::{Attributes, Command, Name, Query, labels};
+use crate::command::{Attributes, Command, Ending, Name, Query, labels};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -47,6 +47,8 @@ struct Profile {
     values: Values,
     /// Whether keys are renamed, copied, moved.
     moves_keys: bool,
+    /// Whether the engine is opened again now and then.
+    reopens: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,8 +69,9 @@ struct Generator<'a> {
     counter: f64,
 }
 
-/// The commands of one sequence.
-pub(crate) fn sequence(random: &mut SmallRng) -> Vec<Command> {
+/// The commands of one sequence. `reopens`: the engine is opened again now and then; then there is no retention, since what that
+/// dropped may come back.
+pub(crate) fn sequence(random: &mut SmallRng, reopens: bool) -> Vec<Command> {
     let is_long = random.random_ratio(1, 40);
     let step = *[1, 10, 1000].choose(random).expect("not empty");
     let profile = Profile {
@@ -84,7 +87,7 @@ pub(crate) fn sequence(random: &mut SmallRng) -> Vec<Command> {
         is_regular: random.random(),
         lateness: step * random.random_range(1..if is_long { 4_000 } else { 100 }),
         late_share: *[0, 5, 30, 90].choose(random).expect("not empty"),
-        retention: random.random_ratio(1, 3),
+        retention: !reopens && random.random_ratio(1, 3),
         values: *[
             Values::Integers,
             Values::Counter,
@@ -95,6 +98,7 @@ pub(crate) fn sequence(random: &mut SmallRng) -> Vec<Command> {
         .choose(random)
         .expect("not empty"),
         moves_keys: random.random_ratio(1, 3),
+        reopens,
     };
     let length = if is_long { 40 } else { random.random_range(30..100) };
     let clocks = [profile.first_timestamp; KEYS.len()];
@@ -129,7 +133,9 @@ impl Generator<'_> {
     }
 
     fn compaction(&mut self) -> &'static str {
-        if self.profile.values == Values::Wild || self.profile.retention {
+        if self.profile.reopens {
+            self.one_of(&["sum:10m:0", "max:100m:0;count:1s:0:7m"])
+        } else if self.profile.values == Values::Wild || self.profile.retention {
             self.one_of(&["sum:10m:0", "max:100m:0;count:1s:0:7m", "min:25m:200m"])
         } else {
             self.one_of(&["avg:10m:0;twa:100m:0", "std.p:1s:0:7m;first:30m:500m", "twa:20m:0"])
@@ -314,6 +320,16 @@ impl Generator<'_> {
 
     fn command(&mut self) -> Command {
         let (key, name) = self.key();
+        if self.profile.reopens && self.random.random_ratio(1, 15) {
+            let endings = [
+                Ending::Dropped,
+                Ending::Dropped,
+                Ending::Saved,
+                Ending::Reloaded,
+                Ending::GoesOn,
+            ];
+            return Command::Reopen(self.one_of(&endings));
+        }
         match self.random.random_range(0..100u8) {
             0..=49 => {
                 let policy = self.random.random_ratio(1, 4).then(|| self.policy());

@@ -14,6 +14,7 @@ mod rules;
 mod series;
 mod shrink;
 mod store;
+mod threads;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -26,16 +27,16 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     })
 }
 
-#[test]
-fn random_sequences_end_as_the_naive_store_does() {
+/// Runs random sequences, each with the seed after the one before it; one that fails is cut down and printed.
+fn run_sequences(sequences: u64, reopens: bool) {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seed = from_environment("TIMBERLINE_SEED", clock.map_or(1, |time| time.as_nanos() as u64 >> 8));
-    let sequences = from_environment("TIMBERLINE_SEQUENCES", 10_000);
+    let sequences = from_environment("TIMBERLINE_SEQUENCES", sequences);
     println!("TIMBERLINE_SEED={seed} TIMBERLINE_SEQUENCES={sequences}");
     let mut commands_run = 0;
     for sequence in 0..sequences {
         let seed = seed.wrapping_add(sequence);
-        let commands = generate::sequence(&mut SmallRng::seed_from_u64(seed));
+        let commands = generate::sequence(&mut SmallRng::seed_from_u64(seed), reopens);
         commands_run += commands.len();
         let fails = |commands: &[command::Command]| shrink::failure(commands, compare::run);
         if fails(&commands).is_some() {
@@ -49,10 +50,22 @@ fn random_sequences_end_as_the_naive_store_does() {
 }
 
 #[test]
+fn random_sequences_end_as_the_naive_store_does() {
+    run_sequences(10_000, false);
+}
+
+#[test]
+fn random_sequences_end_as_the_naive_store_does_when_the_engine_is_opened_again_between() {
+    run_sequences(300, true);
+}
+
+#[test]
 fn cases_end_as_in_the_naive_store() {
+    let mut failed = Vec::new();
     for (name, commands) in cases::all() {
         if let Some((place, text)) = shrink::failure(&commands, compare::run) {
-            panic!("{name}: command {place}: {text}");
+            failed.push(format!("{name}: command {place}: {text}"));
         }
     }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

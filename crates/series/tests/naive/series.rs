@@ -192,7 +192,10 @@ impl Series {
 
     pub(crate) fn query(&self, query: &Query, latest: Option<Pair>) -> Reply {
         let mut samples = self.visible();
-        samples.extend(latest.filter(|latest| self.last().is_none_or(|last| latest.0 > last.0)));
+        // The bucket in progress is looked at if it lies within the bounds and is newer than all samples (7.8).
+        let is_asked_for = |latest: &Pair| query.from <= latest.0 && latest.0 <= query.to;
+        let is_newest = |latest: &Pair| self.last().is_none_or(|last| latest.0 > last.0);
+        samples.extend(latest.filter(|latest| is_asked_for(latest) && is_newest(latest)));
         let inside: Vec<Pair> = samples
             .iter()
             .copied()
