@@ -32,6 +32,6 @@ printf '*4\r\n$6\r\nTS.ADD\r\n$4\r\nmass\r\n$1\r\n1\r\n$1\r\n7\r\n' | cli --pipe
 
 bench() { redis-benchmark -h 127.0.0.1 -p "$port" -q "$@" 2>&1 | tr '\r' '\n' | grep 'requests per second' || { echo "redis-benchmark $* failed" >&2; exit 1; }; }
 bench -n 20000 -P 16 -t ping,set,get,incr | tail -n 5
-bench -n 20000 -P 50 -r 1000000 TS.ADD late:__rand_int__ 1 1 | tail -n 1
-bench -n 20000 -P 50 -r 1000000 TS.ADD one __rand_int__ 5 ON_DUPLICATE LAST | tail -n 1
+bench -n 20000 -P 50 -r 1000000 TS.ADD late:__rand_int__ 1 1 ON_DUPLICATE LAST | tail -n 1
+bench -n 20000 -P 50 -r 1000000 TS.INCRBY one 1 | tail -n 1
 echo "redis-cli and redis-benchmark: ok"

@@ -34,15 +34,42 @@ pub struct QueryEngine(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     provider: Arc<dyn SourceProvider>,
+    /// The time-series store, where there is one.
+    series: Option<SeriesStore>,
     limits: QueryLimits,
     pool: Arc<Pool>,
+}
+
+/// The time-series store.
+#[derive(Clone)]
+struct SeriesStore(Arc<timberline_series::engine::Engine>);
+
+impl std::fmt::Debug for SeriesStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeriesStore").finish_non_exhaustive()
+    }
 }
 
 impl QueryEngine {
     /// An engine with threads of its own.
     pub fn new(provider: Arc<dyn SourceProvider>, limits: QueryLimits) -> Result<Self, QueryError> {
         let pool = Arc::new(Pool::new(limits.threads)?);
-        Ok(Self(Arc::new(Inner { provider, limits, pool })))
+        Ok(Self(Arc::new(Inner {
+            provider,
+            series: None,
+            limits,
+            pool,
+        })))
+    }
+
+    /// The same engine on the same threads, with the samples of a time-series store for SQL.
+    pub fn with_series(&self, series: Arc<timberline_series::engine::Engine>) -> Self {
+        Self(Arc::new(Inner {
+            provider: self.0.provider.clone(),
+            series: Some(SeriesStore(series)),
+            limits: self.0.limits.clone(),
+            pool: self.0.pool.clone(),
+        }))
     }
 
     /// The same engine on the same threads, but a metric query with too many series is answered with the first of them and a
@@ -50,6 +77,7 @@ impl QueryEngine {
     pub fn cutting_series(&self) -> Self {
         Self(Arc::new(Inner {
             provider: self.0.provider.clone(),
+            series: self.0.series.clone(),
             limits: QueryLimits {
                 cut_series: true,
                 ..self.0.limits.clone()
@@ -193,6 +221,7 @@ impl QueryEngine {
 }
 
 /// One query.
+#[derive(Clone)]
 pub(crate) struct Run {
     inner: Arc<Inner>,
     tenant: TenantId,
@@ -217,7 +246,17 @@ pub(crate) struct Ran {
 }
 
 impl Run {
-    fn planner(&self, instant: bool) -> Planner<'_> {
+    /// The time-series store, where there is one.
+    pub(crate) fn series(&self) -> Option<&Arc<timberline_series::engine::Engine>> {
+        self.inner.series.as_ref().map(|store| &store.0)
+    }
+
+    /// Threads that execute queries.
+    pub(crate) fn threads(&self) -> usize {
+        self.inner.pool.threads
+    }
+
+    pub(crate) fn planner(&self, instant: bool) -> Planner<'_> {
         Planner {
             provider: self.inner.provider.as_ref(),
             tenant: &self.tenant,

@@ -75,3 +75,10 @@ impl From<timberline_logql::pipeline::CompileError> for QueryError {
         ParseError::new(error.to_string()).into()
     }
 }
+
+impl From<arrow_schema::ArrowError> for QueryError {
+    /// Columns of ours that make no batch.
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        QueryError::Internal(format!("bug: columns make no batch: {error}"))
+    }
+}

@@ -32,6 +32,7 @@ mod range;
 mod request;
 mod scan;
 mod select;
+mod sql;
 mod vector;
 
 pub use answer::{Answer, Entry, EntryLabels, QueryResult, QueryStats, Sample, Series, StreamResult};
@@ -40,3 +41,4 @@ pub use engine::QueryEngine;
 pub use error::QueryError;
 pub use explain::{Explanation, Fact, Step};
 pub use request::{Direction, InstantRequest, QueryLimits, RangeRequest};
+pub use sql::{LogsAdmission, SqlAnswer, SqlForm, SqlRequest};

@@ -21,10 +21,12 @@ pub const EXPIRED: EventClass = 1 << 4;
 pub const MODULE: EventClass = 1 << 5;
 /// New keys: `n`.
 pub const NEW: EventClass = 1 << 6;
-/// Classes of data that this server does not have, known so that the configuration reads back: lists, sets, hashes, sorted sets,
+/// Commands over lists: `l`.
+pub const LIST: EventClass = 1 << 7;
+/// Classes of data that this server hardly has or not at all, known so that the configuration reads back: lists, sets, hashes, sorted sets,
 /// streams, evictions, misses, overwritten keys, changes of type.
 const OTHERS: [(char, EventClass); 9] = [
-    ('l', 1 << 7),
+    ('l', LIST),
     ('s', 1 << 8),
     ('h', 1 << 9),
     ('z', 1 << 10),
@@ -39,7 +41,7 @@ const OTHERS: [(char, EventClass); 9] = [
 const ALL: [(char, EventClass); 9] = [
     ('g', GENERIC),
     ('$', STRING),
-    ('l', 1 << 7),
+    ('l', LIST),
     ('s', 1 << 8),
     ('h', 1 << 9),
     ('z', 1 << 10),

@@ -9,7 +9,7 @@ pub use samples::{Run, SamplesRecord, WriteKind};
 
 use crate::aggregate::Aggregator;
 use crate::codec::Encoding;
-use crate::keyspace::DATABASES;
+use crate::keyspace::{DATABASES, Plain};
 use crate::labels::Labels;
 use crate::options::{Changes, MAX_CHUNK_BYTES, MIN_CHUNK_BYTES, SeriesOptions};
 use crate::policy::DuplicatePolicy;
@@ -113,8 +113,10 @@ pub enum Record<'a> {
         /// Milliseconds since 1970; `i64::MAX` for never.
         expires_at: i64,
     },
-    /// A key was set to a text.
+    /// A key was set to a text or a list.
     Text {
+        /// Which of the two.
+        plain: Plain,
         /// The database.
         db: u8,
         /// The key.
@@ -188,6 +190,7 @@ mod kind {
     pub(super) const RESTORE: u8 = 13;
     pub(super) const FLUSH: u8 = 14;
     pub(super) const COLD: u8 = 15;
+    pub(super) const LIST: u8 = 16;
 }
 
 /// Stands for "no policy" and "all databases".
@@ -258,12 +261,16 @@ pub fn append_record(record: &Record<'_>, out: &mut Vec<u8>) {
             append_signed(expires_at, out);
         }
         Record::Text {
+            plain,
             db,
             key,
             text,
             expires_at,
         } => {
-            out.push(kind::TEXT);
+            out.push(match plain {
+                Plain::Text => kind::TEXT,
+                Plain::List => kind::LIST,
+            });
             append_key(db, key, out);
             append_signed(expires_at, out);
             append_text(text, out);
@@ -385,9 +392,10 @@ fn read_record<R>(reader: &mut Reader<'_>, visit: impl FnOnce(Record<'_>) -> R) 
                 expires_at: reader.signed()?,
             }
         }
-        kind::TEXT => {
+        number @ (kind::TEXT | kind::LIST) => {
             let (db, key) = read_key(reader)?;
             Record::Text {
+                plain: if number == kind::LIST { Plain::List } else { Plain::Text },
                 db,
                 key,
                 expires_at: reader.signed()?,

@@ -374,7 +374,7 @@ impl Rule {
                     bucket: Bucket::new(self.aggregator),
                     before: None,
                     stale: true,
-                })
+                });
             }
         }
     }

@@ -65,6 +65,11 @@ impl HttpError {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too many outstanding requests")
     }
 
+    /// The text alone.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text

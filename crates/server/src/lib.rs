@@ -48,5 +48,6 @@ mod state;
 pub use endpoints::router;
 pub use error::Error;
 pub use limits::QueryPolicy;
+pub use metrics::{Figure, FigureValue, MoreMetrics};
 pub use serve::serve;
 pub use state::{AppState, ServerOptions};

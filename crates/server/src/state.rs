@@ -1,7 +1,7 @@
 //! What all requests share.
 
 use crate::limits::{PushBudget, QueryGate, QueryPolicy};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, MoreMetrics};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub struct ServerOptions {
     pub config_yaml: String,
     /// The level of the log, shown by `/log_level`.
     pub log_level: String,
+    /// Figures of other parts of the program, shown by `/metrics`.
+    pub more_metrics: Vec<MoreMetrics>,
 }
 
 impl Default for ServerOptions {
@@ -52,6 +54,7 @@ impl Default for ServerOptions {
             shutdown_deadline: Duration::from_secs(10),
             config_yaml: String::new(),
             log_level: "info".into(),
+            more_metrics: Vec::new(),
         }
     }
 }
@@ -81,7 +84,7 @@ impl AppState {
         );
         let gate = Arc::new(gate);
         let budget = Arc::new(PushBudget::new(options.max_push_inflight_bytes));
-        let metrics = Metrics::new(&engine, &gate, &budget);
+        let metrics = Metrics::new(&engine, &gate, &budget, &options.more_metrics);
         Self(Arc::new(Shared {
             engine,
             query,

@@ -1,4 +1,4 @@
-//! The timberline program: `serve`, `push`, `query`, `inspect`, `ts`, `bench` and `config`.
+//! The timberline program: `serve`, `push`, `query`, `sql`, `inspect`, `ts`, `bench` and `config`.
 //!
 //! Each command is one module with `command()`, which describes it, and `run()`, which does it and gives the exit code.
 
@@ -11,6 +11,7 @@ mod plain_table;
 mod push;
 mod query;
 mod serve;
+mod sql;
 mod time;
 mod ts;
 mod units;
@@ -31,6 +32,7 @@ Examples:
   timberline push /var/log/dpkg.log --label job=dpkg           send a file to it
   timberline query '{job=\"dpkg\"} |= \"install\"' --since 30d     ask it
   timberline query 'sum(count_over_time({job=\"dpkg\"}[1h]))' --since 30d --step 1h
+  timberline sql 'SELECT key, max(value) FROM series GROUP BY key'
   timberline inspect timberline-data/store/dataobj/objects/*/* look into data objects";
 
 fn program() -> Command {
@@ -43,6 +45,7 @@ fn program() -> Command {
         .subcommand(serve::command())
         .subcommand(push::command())
         .subcommand(query::command())
+        .subcommand(sql::command())
         .subcommand(inspect::command())
         .subcommand(ts::command())
         .subcommand(bench::command())
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         "serve" => serve::run(arguments),
         "push" => push::run(arguments),
         "query" => query::run(arguments),
+        "sql" => sql::run(arguments),
         "inspect" => inspect::run(arguments),
         "ts" => ts::run(arguments),
         "bench" => bench::run(arguments),

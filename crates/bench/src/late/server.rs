@@ -42,14 +42,14 @@ impl Server {
                 (address, Some(pid))
             }
         };
-        let address = address.into_connection_info().map_err(|error| bad(error.to_string()))?;
-        let redis = address.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
-        let ConnectionAddr::Tcp(host, port) = address.addr() else {
+        let mut address = address.into_connection_info().map_err(|error| bad(error.to_string()))?;
+        address.redis.protocol = ProtocolVersion::RESP2;
+        let ConnectionAddr::Tcp(host, port) = &address.addr else {
             return Err(bad("only redis:// is measured, neither TLS nor Unix sockets".to_owned()));
         };
         let mut server = Self {
             name: name.map_or_else(|| format!("{host}:{port}"), str::to_owned),
-            address: address.clone().set_redis_settings(redis),
+            address: address.clone(),
             pid,
         };
         let mut control = server.control()?;
@@ -92,7 +92,7 @@ impl Server {
     }
 
     fn socket_addresses(&self) -> io::Result<impl Iterator<Item = std::net::SocketAddr> + use<>> {
-        match self.address.addr() {
+        match &self.address.addr {
             ConnectionAddr::Tcp(host, port) => (host.as_str(), *port).to_socket_addrs(),
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -120,15 +120,15 @@ impl Server {
             let mut stream = TcpStream::connect(addresses.as_slice())?;
             stream.set_nodelay(true)?;
             stream.set_read_timeout(Some(PATIENCE))?;
-            let redis = self.address.redis_settings();
-            if let Some(password) = redis.password() {
+            let redis = &self.address.redis;
+            if let Some(password) = &redis.password {
                 let mut words: Vec<&[u8]> = vec![b"AUTH"];
-                words.extend(redis.username().map(str::as_bytes));
+                words.extend(redis.username.as_deref().map(str::as_bytes));
                 words.push(password.as_bytes());
                 must_be_ok(&mut stream, &words)?;
             }
-            if redis.db() != 0 {
-                must_be_ok(&mut stream, &[b"SELECT", redis.db().to_string().as_bytes()])?;
+            if redis.db != 0 {
+                must_be_ok(&mut stream, &[b"SELECT", redis.db.to_string().as_bytes()])?;
             }
             Ok(stream)
         };
@@ -171,7 +171,7 @@ impl Control {
             server: self.server.clone(),
             source: io::Error::other(error),
         })?;
-        Ok(answers.into_iter().next().unwrap_or_default())
+        Ok(answers.into_iter().next().unwrap_or(Value::Nil))
     }
 
     /// Sends a command that must be answered by an integer or OK.

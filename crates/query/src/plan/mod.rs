@@ -32,7 +32,7 @@ pub(crate) struct Planner<'a> {
 
 impl Planner<'_> {
     /// A scan with the pipeline of `log`.
-    async fn scan(
+    pub(crate) async fn scan(
         &self,
         log: &LogExpr,
         wants: &Wants,

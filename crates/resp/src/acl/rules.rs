@@ -41,6 +41,7 @@ pub(crate) fn in_category(command: &Command, category: &str) -> Option<bool> {
         "read" => command.has(flags::READONLY),
         "write" => command.has(flags::WRITE),
         "string" => command.group == Group::String,
+        "list" => command.group == Group::List,
         "pubsub" => command.has(flags::PUBSUB),
         "admin" => command.has(flags::ADMIN),
         "fast" => command.has(flags::FAST),

@@ -12,7 +12,7 @@ pub(super) fn data_type(context: &mut Context<'_>, words: Arguments<'_>) -> Comm
     }
     Err(CommandError(
         format!(
-            "ERR '{}' is not supported: this server has time series and strings only",
+            "ERR '{}' is not supported: this server has time series, strings and plain lists only",
             context.command.name
         )
         .into(),

@@ -159,6 +159,7 @@ fn group_name(group: Group) -> &'static str {
         Group::Connection => "connection",
         Group::Generic | Group::Absent => "generic",
         Group::String => "string",
+        Group::List => "list",
         Group::PubSub => "pubsub",
         Group::Transactions => "transactions",
         Group::Scripting => "scripting",

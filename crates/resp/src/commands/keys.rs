@@ -15,6 +15,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Series(_) => "TSDB-TYPE",
         Value::Text(_) => "string",
+        Value::List(_) => "list",
     }
 }
 
@@ -182,6 +183,7 @@ pub(super) fn encoding(context: &mut Context<'_>, words: Arguments<'_>) -> Comma
     match object(context, words) {
         None => context.reply.null(),
         Some(Value::Series(_)) => context.reply.bulk(b"raw"),
+        Some(Value::List(_)) => context.reply.bulk(b"listpack"),
         Some(Value::Text(text)) => context.reply.bulk(match read::strict_integer(&text) {
             Some(_) => b"int",
             None if text.len() <= 44 => b"embstr",

@@ -10,6 +10,7 @@ mod expiry;
 pub mod flags;
 mod information;
 mod keys;
+mod lists;
 mod messages;
 pub(crate) mod read;
 mod saving;
@@ -161,6 +162,8 @@ pub enum Group {
     Generic,
     /// Keys that hold texts.
     String,
+    /// Lists.
+    List,
     /// Messages.
     PubSub,
     /// Transactions.

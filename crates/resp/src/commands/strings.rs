@@ -6,7 +6,7 @@ use crate::events::STRING;
 use crate::protocol::Arguments;
 use std::sync::Arc;
 use timberline_series::error::KeyError;
-use timberline_series::keyspace::{Expiry, Value};
+use timberline_series::keyspace::{Expiry, Plain, Value};
 
 /// The longest text of a key.
 const MAX_TEXT_BYTES: usize = 512 << 20;
@@ -30,7 +30,7 @@ fn text(context: &Context<'_>, key: &[u8]) -> Result<Option<Arc<[u8]>>, CommandE
             context.server.stats.hits.add(1);
             Ok(Some(text))
         }
-        Some(Value::Series(_)) => Err(CommandError::WRONG_TYPE),
+        Some(Value::Series(_) | Value::List(_)) => Err(CommandError::WRONG_TYPE),
     }
 }
 
@@ -272,7 +272,7 @@ pub(super) fn decrby(context: &mut Context<'_>, words: Arguments<'_>) -> Command
 }
 
 fn add(context: &mut Context<'_>, key: &[u8], step: i64, event: &str) -> CommandResult {
-    let sum = context.access.update_text(context.db(), key, |old| {
+    let sum = context.access.update_plain(Plain::Text, context.db(), key, |old| {
         let old = match old {
             None => 0,
             Some(text) => match read::integer(text) {
@@ -296,7 +296,7 @@ fn add(context: &mut Context<'_>, key: &[u8], step: i64, event: &str) -> Command
 pub(super) fn incrbyfloat(context: &mut Context<'_>, words: Arguments<'_>) -> CommandResult {
     let key = &words[1];
     let step = read::float(&words[2]).ok_or(CommandError::NOT_A_FLOAT)?;
-    let sum = context.access.update_text(context.db(), key, |old| {
+    let sum = context.access.update_plain(Plain::Text, context.db(), key, |old| {
         let Some(old) = old.map_or(Some(0.0), read::float) else {
             return (None, Err(CommandError::NOT_A_FLOAT));
         };
@@ -318,15 +318,17 @@ pub(super) fn incrbyfloat(context: &mut Context<'_>, words: Arguments<'_>) -> Co
 const TOO_LONG: CommandError = CommandError::text("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 
 pub(super) fn append(context: &mut Context<'_>, words: Arguments<'_>) -> CommandResult {
-    let len = context.access.update_text(context.db(), &words[1], |old| {
-        let mut text = old.unwrap_or_default().to_vec();
-        if text.len() + words[2].len() > MAX_TEXT_BYTES {
-            return (None, Err(TOO_LONG));
-        }
-        text.extend_from_slice(&words[2]);
-        let len = text.len();
-        (Some(text), Ok(len))
-    })??;
+    let len = context
+        .access
+        .update_plain(Plain::Text, context.db(), &words[1], |old| {
+            let mut text = old.unwrap_or_default().to_vec();
+            if text.len() + words[2].len() > MAX_TEXT_BYTES {
+                return (None, Err(TOO_LONG));
+            }
+            text.extend_from_slice(&words[2]);
+            let len = text.len();
+            (Some(text), Ok(len))
+        })??;
     context.notify(STRING, "append", &words[1]);
     context.reply.integer(len as i64);
     Ok(Flow::Done)
@@ -360,17 +362,19 @@ pub(super) fn setrange(context: &mut Context<'_>, words: Arguments<'_>) -> Comma
         usize::try_from(read::integer(&words[2])?).map_err(|_| CommandError::text("ERR offset is out of range"))?;
     let piece = &words[3];
     let end = offset.checked_add(piece.len()).filter(|end| *end <= MAX_TEXT_BYTES);
-    let len = context.access.update_text(context.db(), &words[1], |old| {
-        let mut text = old.unwrap_or_default().to_vec();
-        if piece.is_empty() {
-            return (None, Ok(text.len()));
-        }
-        let Some(end) = end else { return (None, Err(TOO_LONG)) };
-        text.resize(text.len().max(end), 0);
-        text[offset..end].copy_from_slice(piece);
-        let len = text.len();
-        (Some(text), Ok(len))
-    })??;
+    let len = context
+        .access
+        .update_plain(Plain::Text, context.db(), &words[1], |old| {
+            let mut text = old.unwrap_or_default().to_vec();
+            if piece.is_empty() {
+                return (None, Ok(text.len()));
+            }
+            let Some(end) = end else { return (None, Err(TOO_LONG)) };
+            text.resize(text.len().max(end), 0);
+            text[offset..end].copy_from_slice(piece);
+            let len = text.len();
+            (Some(text), Ok(len))
+        })??;
     if !piece.is_empty() {
         context.notify(STRING, "setrange", &words[1]);
     }

@@ -2,7 +2,7 @@
 
 #[rustfmt::skip]
 use super::{
-    absent, access, clients, configuration, connection, documentation, expiry, information, keys, messages, saving, scripts, server, strings,
+    absent, access, clients, configuration, connection, documentation, expiry, information, keys, lists, messages, saving, scripts, server, strings,
     transactions, transfer, ts,
 };
 use super::flags::{
@@ -16,6 +16,7 @@ pub(super) const GROUPS: &[&[Command]] = &[
     ts::COMMANDS,
     CONNECTION,
     STRINGS,
+    LISTS,
     KEYS,
     MESSAGES,
     TRANSACTIONS,
@@ -72,6 +73,20 @@ const fn string(
 ) -> Command {
     Command::new(name, arity, flags, keys, Group::String, summary, handler)
 }
+
+const fn list(name: &'static str, arity: i32, flags: Flags, summary: &'static str, handler: Handler) -> Command {
+    Command::new(name, arity, flags, Keys::FIRST, Group::List, summary, handler)
+}
+
+#[rustfmt::skip]
+const LISTS: &[Command] = &[
+    list("lpush", -3, WRITE | DENYOOM | FAST, "Puts elements in front of a list.", lists::lpush),
+    list("rpush", -3, WRITE | DENYOOM | FAST, "Puts elements behind a list.", lists::rpush),
+    list("lpop", -2, WRITE | FAST, "Takes elements from the front of a list.", lists::lpop),
+    list("rpop", -2, WRITE | FAST, "Takes elements from the end of a list.", lists::rpop),
+    list("llen", 2, READONLY | FAST, "Tells how long a list is.", lists::llen),
+    list("lrange", 4, READONLY, "Returns elements of a list.", lists::lrange),
+];
 
 /// Every second word is a key.
 const PAIRS: Keys = Keys::Places {
@@ -320,7 +335,7 @@ const fn absent(name: &'static str, arity: i32, flags: Flags, keys: Keys) -> Com
         flags,
         keys,
         Group::Absent,
-        "Refused: this server has time series and strings only.",
+        "Refused: this server has time series, strings and plain lists only.",
         absent::data_type,
     )
 }
@@ -335,14 +350,8 @@ const fn absent_write(name: &'static str, arity: i32) -> Command {
 
 const ABSENT: &[Command] = &[
     // Lists.
-    absent_write("lpush", -3),
-    absent_write("rpush", -3),
     absent_write("lpushx", -3),
     absent_write("rpushx", -3),
-    absent_write("lpop", -2),
-    absent_write("rpop", -2),
-    absent_read("llen", 2),
-    absent_read("lrange", 4),
     absent_read("lindex", 3),
     absent_write("lset", 4),
     absent_write("lrem", 4),

@@ -12,7 +12,7 @@ impl super::State for State {
     fn add(&mut self, _batch: &Batch<'_>) {}
 
     fn value(&self, counts: Counts, _surroundings: &Surroundings) -> f64 {
-        (counts.numbers + counts.nans) as f64
+        (counts.numbers.saturating_add(counts.nans)) as f64
     }
 
     fn to_words(self) -> [u64; STATE_WORDS] {

@@ -138,7 +138,7 @@ impl Aggregator {
         match self.looks_for() {
             LooksFor::Numbers => counts.numbers > 0,
             LooksFor::Nans => counts.nans > 0,
-            LooksFor::Any => counts.numbers + counts.nans > 0,
+            LooksFor::Any => counts.numbers.saturating_add(counts.nans) > 0,
         }
     }
 }

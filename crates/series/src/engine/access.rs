@@ -114,7 +114,7 @@ impl<'a> Access<'a> {
     pub fn series(&self, db: u8, key: &[u8]) -> Result<Arc<Series>, KeyError> {
         match self.value(db, key) {
             Some(Value::Series(series)) => Ok(series),
-            Some(Value::Text(_)) => Err(KeyError::WrongType),
+            Some(Value::Text(_) | Value::List(_)) => Err(KeyError::WrongType),
             None => Err(KeyError::Missing),
         }
     }

@@ -22,7 +22,7 @@ impl Access<'_> {
             "bug: rules are made under a shared access"
         );
         for rule in rules {
-            let options = destination_options(settings.series_options(), rule, &labels);
+            let options = destination_options(&settings.series_options(), rule, &labels);
             // A name that is taken is passed over in silence.
             if let Ok(destination) = self.create(db, &rule.destination_key(key), options) {
                 self.connect(&series, &destination, rule.aggregator, rule.bucket_ms, rule.align_ms);
@@ -37,7 +37,7 @@ impl Access<'_> {
     }
 }
 
-fn destination_options(defaults: SeriesOptions, rule: &PolicyRule, source: &Labels) -> SeriesOptions {
+fn destination_options(defaults: &SeriesOptions, rule: &PolicyRule, source: &Labels) -> SeriesOptions {
     let mut labels: Vec<(Vec<u8>, Vec<u8>)> = source
         .iter()
         .map(|(name, value)| (name.to_vec(), value.to_vec()))
@@ -49,6 +49,6 @@ fn destination_options(defaults: SeriesOptions, rule: &PolicyRule, source: &Labe
         encoding: Encoding::Uncompressed,
         duplicate_policy: None,
         labels: Labels::from_pairs(labels),
-        ..defaults
+        ..defaults.clone()
     }
 }

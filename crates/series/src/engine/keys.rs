@@ -244,7 +244,7 @@ impl Access<'_> {
         let own = (size_of::<Entry>() + 2 * key.len()) as u64;
         Some(match self.value(db, key)? {
             Value::Series(series) => series.memory_usage().map(|bytes| bytes + own),
-            Value::Text(text) => Ok(own + text.len() as u64),
+            Value::Text(text) | Value::List(text) => Ok(own + text.len() as u64),
         })
     }
 }
@@ -256,7 +256,7 @@ impl Database {
         for shard in self.shards() {
             all.extend(shard.read().values().filter_map(|entry| match &entry.value {
                 Value::Series(series) => Some(Arc::clone(series)),
-                Value::Text(_) => None,
+                Value::Text(_) | Value::List(_) => None,
             }));
         }
         all
@@ -284,7 +284,7 @@ impl Database {
                 bytes += (size_of::<Entry>() + 2 * key.len()) as u64;
                 bytes += match &entry.value {
                     Value::Series(series) => series.state.lock().memory_bytes() as u64,
-                    Value::Text(text) => text.len() as u64,
+                    Value::Text(text) | Value::List(text) => text.len() as u64,
                 };
             }
         }

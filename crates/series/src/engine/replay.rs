@@ -178,12 +178,19 @@ impl<'a> Replay<'a> {
             Record::Swap { one, other } => access.swap(one, other),
             Record::Expire { db, key, expires_at } => drop(access.set_expiry(db, key, some_time(expires_at))),
             Record::Text {
+                plain,
                 db,
                 key,
                 text,
                 expires_at,
             } => {
-                access.set_text(db, key, text, some_time(expires_at).map_or(Expiry::Clear, Expiry::At));
+                access.set_plain(
+                    plain,
+                    db,
+                    key,
+                    text,
+                    some_time(expires_at).map_or(Expiry::Clear, Expiry::At),
+                );
             }
             Record::Flush { db } => access.flush(db),
         }

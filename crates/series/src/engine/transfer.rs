@@ -2,7 +2,7 @@
 
 use super::Access;
 use crate::error::RestoreError;
-use crate::keyspace::{Entry, Expiry, Value};
+use crate::keyspace::{Entry, Expiry, Plain, Value};
 use crate::record::Record;
 use crate::series::{Series, SeriesBody};
 use crate::snapshot::{append_body, read_body};
@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 const MAGIC: &[u8; 4] = b"TLD1";
 const SERIES: u8 = 1;
 const TEXT: u8 = 2;
+const LIST: u8 = 3;
 
 impl Access<'_> {
     /// Copies a key: data and labels, not rules (7.6), and its end. Says whether it was done: not if there is no such key, or the name
@@ -28,7 +29,8 @@ impl Access<'_> {
             return Ok(false);
         }
         match value {
-            Value::Text(text) => self.set_text(to_db, to, &text, expiry(expires_at)),
+            Value::Text(text) => self.set_plain(Plain::Text, to_db, to, &text, expiry(expires_at)),
+            Value::List(list) => self.set_plain(Plain::List, to_db, to, &list, expiry(expires_at)),
             Value::Series(series) => {
                 let body = self.body_without_rules(&series)?;
                 self.remove(to_db, to);
@@ -45,6 +47,10 @@ impl Access<'_> {
             Value::Text(text) => {
                 payload.push(TEXT);
                 payload.extend_from_slice(&text);
+            }
+            Value::List(list) => {
+                payload.push(LIST);
+                payload.extend_from_slice(&list);
             }
             Value::Series(series) => {
                 payload.push(SERIES);
@@ -80,7 +86,8 @@ impl Access<'_> {
         }
         let expires_at = expires_at.unwrap_or(i64::MAX);
         match content.strip_prefix(MAGIC.as_slice()) {
-            Some([TEXT, text @ ..]) => self.set_text(db, key, text, expiry(expires_at)),
+            Some([TEXT, text @ ..]) => self.set_plain(Plain::Text, db, key, text, expiry(expires_at)),
+            Some([LIST, list @ ..]) => self.set_plain(Plain::List, db, key, list, expiry(expires_at)),
             Some([SERIES, body @ ..]) => {
                 let body = read_body(body).map_err(|_| RestoreError::BadPayload)?;
                 // What breaks the rules of a series is found before the old key goes.

@@ -46,6 +46,11 @@ impl SeriesWriter<'_> {
         &self.series
     }
 
+    /// The clock, in milliseconds since 1970. Asked while the lock is held it does not go back between writers.
+    pub fn now_ms(&self) -> i64 {
+        self.access.engine.now_ms()
+    }
+
     /// Writes a sample (TS.ADD, TS.MADD). Gives the timestamp to answer with: the sample's, or the newest one if the IGNORE rule dropped
     /// the sample (4.3).
     pub fn add(&mut self, timestamp: i64, value: f64, on_duplicate: Option<DuplicatePolicy>) -> Result<i64, AddError> {

@@ -97,13 +97,15 @@ impl Writer {
 
     /// Writes a batch, however long the disk refuses. Says whether it was done: not if the journal is being closed.
     fn put_until_done(&mut self, mut batch: Batch, sync: bool) -> bool {
-        let mut attempts = 0;
+        let mut last_attempts = 0;
         while let Err(error) = self.put(&mut batch, sync) {
-            attempts += 1;
             self.shared.fail(&error.to_string());
             let mut queue = self.shared.queue.lock();
-            if queue.stop && attempts >= LAST_ATTEMPTS {
-                return false;
+            if queue.stop {
+                last_attempts += 1;
+                if last_attempts > LAST_ATTEMPTS {
+                    return false;
+                }
             }
             self.shared.work.wait_for(&mut queue, RETRY);
         }

@@ -18,6 +18,27 @@ pub enum Value {
     Series(Arc<Series>),
     /// A string.
     Text(Arc<[u8]>),
+    /// A list of strings, packed by whoever keeps it; never empty.
+    List(Arc<[u8]>),
+}
+
+/// The kinds of value that are plain bytes to the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// A string.
+    Text,
+    /// A list, packed.
+    List,
+}
+
+impl Plain {
+    /// A value of this kind.
+    pub(crate) fn value(self, bytes: &[u8]) -> Value {
+        match self {
+            Plain::Text => Value::Text(bytes.into()),
+            Plain::List => Value::List(bytes.into()),
+        }
+    }
 }
 
 /// What a write does to the time at which a key expires.

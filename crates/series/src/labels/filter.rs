@@ -78,11 +78,16 @@ impl Filters {
         let filters = texts
             .into_iter()
             .map(LabelFilter::parse)
-            .collect::<Result<Box<[_]>, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        Filters::new(filters)
+    }
+
+    /// Filters that did not come as text.
+    pub fn new(filters: Vec<LabelFilter>) -> Result<Filters, FilterError> {
         if !filters.iter().any(|filter| matches!(filter.test, Test::OneOf(_))) {
             return Err(FilterError::NoMatcher);
         }
-        Ok(Filters(filters))
+        Ok(Filters(filters.into_boxed_slice()))
     }
 
     /// The expressions, in the order given.

@@ -18,11 +18,14 @@ pub struct Selected {
 
 type Ids = AHashSet<u64>;
 
+/// The series of each value of a name.
+type Values = AHashMap<Box<[u8]>, Ids>;
+
 /// The labels of all series of one database.
 #[derive(Debug, Default)]
 pub struct LabelIndex {
     series: AHashMap<u64, Selected>,
-    names: AHashMap<Box<[u8]>, AHashMap<Box<[u8]>, Ids>>,
+    names: AHashMap<Box<[u8]>, Values>,
 }
 
 impl LabelIndex {
@@ -83,7 +86,7 @@ impl LabelIndex {
     /// Distinct label names of the series that pass, or of all, ascending.
     pub fn label_names(&self, filters: Option<&Filters>) -> Vec<Vec<u8>> {
         let chosen = filters.map(|filters| self.matching(filters));
-        let has_some = |values: &AHashMap<Box<[u8]>, Ids>| values.values().any(|ids| overlaps(ids, chosen.as_ref()));
+        let has_some = |values: &Values| values.values().any(|ids| overlaps(ids, chosen.as_ref()));
         let names: BTreeSet<&[u8]> = self
             .names
             .iter()

@@ -3,12 +3,15 @@
 mod filter;
 mod index;
 
-pub use filter::{Filters, LabelFilter};
+pub use filter::{Filters, LabelFilter, Test};
 pub use index::{LabelIndex, Selected};
 
 /// Pairs of name and value in the order given; names may repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Box<[(Box<[u8]>, Box<[u8]>)]>);
+pub struct Labels(Box<[Label]>);
+
+/// A name and a value.
+type Label = (Box<[u8]>, Box<[u8]>);
 
 impl Labels {
     /// Labels of pairs. The caller has checked names and values (specification, chapter 3).

@@ -1,6 +1,7 @@
 //! Records come back as they were, and no bytes break the reader.
 
 use super::*;
+use crate::keyspace::Plain;
 use proptest::prelude::*;
 
 fn shown(frame: &[u8]) -> Result<Vec<String>, RecordError> {
@@ -92,10 +93,18 @@ fn records_come_back() {
             expires_at: i64::MIN,
         },
         Record::Text {
+            plain: Plain::Text,
             db: 1,
             key,
             text: b"text",
             expires_at: i64::MAX,
+        },
+        Record::Text {
+            plain: Plain::List,
+            db: 1,
+            key,
+            text: b"list",
+            expires_at: 7,
         },
         Record::Restore {
             id: 9,

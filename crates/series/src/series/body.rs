@@ -133,7 +133,7 @@ impl Rule {
             align_ms: self.align_ms,
             open: self.open.as_ref().map(|open| OpenBody {
                 start: open.start,
-                bucket: open.bucket.clone(),
+                bucket: open.bucket,
                 before: open.before,
                 stale: open.stale,
             }),

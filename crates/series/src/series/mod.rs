@@ -76,6 +76,7 @@ impl Series {
     /// somebody looked at them before or not.
     pub(crate) fn retire(&self) {
         let mut state = self.state.lock();
+        state.rules.retain(|rule| rule.destination().is_alive());
         // A bucket that can't be computed stays as it is: there is nobody to tell.
         let _ = state.deliver_all();
         self.alive.store(false, Ordering::Release);

@@ -2,7 +2,7 @@
 
 use super::body::{append_head, append_place, read_head, read_place};
 use crate::cold::ColdTier;
-use crate::keyspace::DATABASES;
+use crate::keyspace::{DATABASES, Plain};
 use crate::series::{Place, SeriesBody};
 use crate::view::ReadError;
 use crate::wire::{Reader, append_signed, append_text, append_varint};
@@ -13,6 +13,7 @@ const TEXT_KEY: u8 = 2;
 const SERIES: u8 = 3;
 const CHUNK: u8 = 4;
 const END: u8 = 5;
+const LIST_KEY: u8 = 6;
 
 /// One item.
 pub(super) enum Item<'a> {
@@ -23,8 +24,9 @@ pub(super) enum Item<'a> {
         expires_at: i64,
         id: u64,
     },
-    /// A key that holds a text.
+    /// A key that holds a text or a list.
     TextKey {
+        plain: Plain,
         db: u8,
         key: &'a [u8],
         expires_at: i64,
@@ -57,8 +59,12 @@ pub(super) fn append_series_key(db: u8, key: &[u8], expires_at: i64, id: u64, ou
     append_varint(id, out);
 }
 
-pub(super) fn append_text_key(db: u8, key: &[u8], expires_at: i64, text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&[TEXT_KEY, db]);
+pub(super) fn append_text_key(plain: Plain, db: u8, key: &[u8], expires_at: i64, text: &[u8], out: &mut Vec<u8>) {
+    let kind = match plain {
+        Plain::Text => TEXT_KEY,
+        Plain::List => LIST_KEY,
+    };
+    out.extend_from_slice(&[kind, db]);
     append_text(key, out);
     append_signed(expires_at, out);
     append_text(text, out);
@@ -91,7 +97,8 @@ pub(super) fn read_item<'a>(reader: &mut Reader<'a>, tier: Option<&ColdTier>) ->
             expires_at: reader.signed()?,
             id: reader.varint()?,
         }),
-        TEXT_KEY => Some(Item::TextKey {
+        kind @ (TEXT_KEY | LIST_KEY) => Some(Item::TextKey {
+            plain: if kind == LIST_KEY { Plain::List } else { Plain::Text },
             db: read_database(reader)?,
             key: reader.text()?,
             expires_at: reader.signed()?,

@@ -4,7 +4,7 @@ use super::blocks::{BlockError, BlockReader};
 use super::items::{Item, read_item};
 use crate::cold::ColdTier;
 use crate::engine::{Access, Bodies};
-use crate::keyspace::{Entry, Value};
+use crate::keyspace::Entry;
 use crate::series::SeriesBody;
 use crate::wire::Reader;
 use ahash::AHashMap;
@@ -74,6 +74,7 @@ impl Reading<'_> {
                 self.keys.insert(id, (db, key.into(), expires_at));
             }
             Item::TextKey {
+                plain,
                 db,
                 key,
                 expires_at,
@@ -83,7 +84,7 @@ impl Reading<'_> {
                     db,
                     key,
                     Entry {
-                        value: Value::Text(text.into()),
+                        value: plain.value(text),
                         expires_at,
                     },
                 );

@@ -8,7 +8,7 @@ use super::open::{list_snapshots, snapshot_name};
 use super::state::SnapshotFigures;
 use crate::engine::Engine;
 use crate::journal::{JournalError, list_segments, sync_folder};
-use crate::keyspace::Value;
+use crate::keyspace::{Plain, Value};
 use crate::series::Place;
 use crate::view::ReadError;
 use ahash::{AHashMap, AHashSet};
@@ -163,7 +163,8 @@ fn write_keys<W: Write>(writer: &mut BlockWriter<W>, keys: &[Key]) -> io::Result
     {
         writer.item(|out| match value {
             Value::Series(series) => append_series_key(*db, key, *expires_at, series.id(), out),
-            Value::Text(text) => append_text_key(*db, key, *expires_at, text, out),
+            Value::Text(text) => append_text_key(Plain::Text, *db, key, *expires_at, text, out),
+            Value::List(list) => append_text_key(Plain::List, *db, key, *expires_at, list, out),
         })?;
     }
     Ok(())

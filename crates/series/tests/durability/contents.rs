@@ -28,6 +28,7 @@ pub(crate) fn contents(engine: &Engine) -> Vec<String> {
             let end = access.expires_at(db, &key).unwrap();
             let value = match access.value(db, &key).unwrap() {
                 Value::Text(text) => format!("{text:?}"),
+                Value::List(list) => format!("list {list:?}"),
                 Value::Series(series) => of_series(&access, &series),
             };
             lines.push(format!("{db} {} ends {end:?}: {value}", String::from_utf8_lossy(&key)));

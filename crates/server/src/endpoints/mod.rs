@@ -18,6 +18,7 @@ mod query_range;
 mod ready;
 mod series;
 mod services;
+mod sql;
 
 use crate::AppState;
 use crate::error::{Fault, HttpError};
@@ -71,6 +72,7 @@ fn table() -> Vec<(&'static [&'static str], MethodRouter<AppState>)> {
             &["/loki/api/v1/format_query"],
             get(format_query::handle).post(format_query::handle),
         ),
+        (&["/timberline/api/v1/sql"], get(sql::handle).post(sql::handle)),
         (&["/loki/api/v1/status/buildinfo"], get(buildinfo::handle)),
         (&["/ready"], get(ready::handle)),
         (&["/metrics"], get(metrics::handle)),

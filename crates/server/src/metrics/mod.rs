@@ -5,8 +5,10 @@
 mod classic;
 mod engine;
 mod limits;
+mod more;
 
 pub(crate) use classic::from_openmetrics;
+pub use more::{Figure, FigureValue, MoreMetrics};
 
 use crate::AppState;
 use crate::error::{Fault, LimitHit};
@@ -67,7 +69,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Counters at zero; those of the others are read whenever somebody looks.
-    pub(crate) fn new(engine: &Engine, gate: &Arc<QueryGate>, budget: &Arc<PushBudget>) -> Self {
+    pub(crate) fn new(engine: &Engine, gate: &Arc<QueryGate>, budget: &Arc<PushBudget>, more: &[MoreMetrics]) -> Self {
         let mut registry = Registry::default();
         let requests: Family<RequestLabels, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(request_buckets);
@@ -121,6 +123,9 @@ impl Metrics {
             budget: budget.clone(),
         }));
         registry.register_collector(Box::new(EngineCollector::new(engine.clone())));
+        for part in more {
+            registry.register_collector(Box::new(part.clone()));
+        }
         Self {
             registry,
             requests,

@@ -7,6 +7,7 @@ mod limits;
 mod operations;
 mod push;
 mod queries;
+mod sql;
 
 use harness::{Reply, T0, T1};
 use serde_json::{Value, json};

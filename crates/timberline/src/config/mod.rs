@@ -20,6 +20,11 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
     pub(crate) http: String,
+    pub(crate) resp: Option<String>,
+    pub(crate) resp_password: String,
+    pub(crate) resp_fsync: String,
+    pub(crate) series_max_memory: u64,
+    pub(crate) rules: Option<PathBuf>,
     pub(crate) data: PathBuf,
     pub(crate) auth_required: bool,
     pub(crate) log_level: String,
@@ -47,6 +52,11 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             http: "127.0.0.1:3100".to_owned(),
+            resp: Some("127.0.0.1:6379".to_owned()),
+            resp_password: String::new(),
+            resp_fsync: "everysec".to_owned(),
+            series_max_memory: 0,
+            rules: None,
             data: PathBuf::from("./timberline-data"),
             auth_required: false,
             log_level: "info".to_owned(),

@@ -32,10 +32,61 @@ pub(crate) const SETTINGS: &[Setting] = &[
         set: |c, text| set(&mut c.http, Ok(text.to_owned())),
     },
     Setting {
+        name: "resp",
+        flag: "resp",
+        value_name: "ADDR",
+        help: "Where the time-series commands (Redis protocol) listen, or off; port 0 picks a free one, which is printed",
+        get: |c| c.resp.clone().unwrap_or_else(|| "off".to_owned()),
+        set: |c, text| set(&mut c.resp, Ok((text != "off").then(|| text.to_owned()))),
+    },
+    Setting {
+        name: "resp_password",
+        flag: "resp-password",
+        value_name: "PASSWORD",
+        help: "What Redis clients must give to AUTH; none if empty. Better set by the environment: flags can be seen by other users",
+        get: |c| {
+            if c.resp_password.is_empty() {
+                String::new()
+            } else {
+                HIDDEN.to_owned()
+            }
+        },
+        set: |c, text| set(&mut c.resp_password, not_hidden(text)),
+    },
+    Setting {
+        name: "resp_fsync",
+        flag: "resp-fsync",
+        value_name: "WHEN",
+        help: "When writes to series are on disk: always (before they are answered), everysec (within a second), or no (when the system likes)",
+        get: |c| c.resp_fsync.clone(),
+        set: |c, text| set(&mut c.resp_fsync, parse_fsync(text)),
+    },
+    Setting {
+        name: "series_max_memory",
+        flag: "series-max-memory",
+        value_name: "SIZE",
+        help: "Writes that need memory are refused while series and keys take more than this; 0 for no limit",
+        get: |c| exact_bytes(c.series_max_memory),
+        set: |c, text| set(&mut c.series_max_memory, parse_bytes(text)),
+    },
+    Setting {
+        name: "rules",
+        flag: "rules",
+        value_name: "PATH",
+        help: "File or folder of recording rules, whose answers are written into series; sub-folders are tenants; none if empty",
+        get: |c| {
+            c.rules
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default()
+        },
+        set: |c, text| set(&mut c.rules, Ok((!text.is_empty()).then(|| PathBuf::from(text)))),
+    },
+    Setting {
         name: "data",
         flag: "data",
         value_name: "DIR",
-        help: "Where write-ahead log, catalog and data objects are kept; made if missing",
+        help: "Where write-ahead log, series, catalog and data objects are kept; made if missing",
         get: |c| c.data.display().to_string(),
         set: |c, text| set(&mut c.data, Ok(PathBuf::from(text))),
     },
@@ -200,6 +251,24 @@ pub(crate) const SETTINGS: &[Setting] = &[
         set: |c, text| set(&mut c.query_timeout, parse_duration(text)),
     },
 ];
+
+/// What is shown in place of a secret.
+const HIDDEN: &str = "(hidden)";
+
+/// The configuration as it is printed does not hold secrets, so it can't be read back.
+fn not_hidden(text: &str) -> Result<String, String> {
+    if text == HIDDEN {
+        return Err("the value was hidden when the configuration was printed".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn parse_fsync(text: &str) -> Result<String, String> {
+    match text {
+        "always" | "everysec" | "no" => Ok(text.to_owned()),
+        _ => Err(format!("{text:?} is none of always, everysec, no")),
+    }
+}
 
 fn set<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
     *place = value?;

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
-use redis::{Cmd, Value, cmd};
+use redis::{Cmd, cmd};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -321,14 +321,13 @@ impl<'a> Import<'a> {
             return Ok(());
         }
         for (answer, (_, _, line)) in self.link.ask_all(&commands)?.iter().zip(&self.new) {
-            match answer {
-                Value::ServerError(error) => {
-                    let text = reply::error_text(error);
+            match reply::refusal(answer) {
+                Some(text) => {
                     if !text.contains("key already exists") {
                         self.mistakes.add(&text, 1, || format!("{file}:{line}"));
                     }
                 }
-                _ => self.created += 1,
+                None => self.created += 1,
             }
         }
         self.new.clear();

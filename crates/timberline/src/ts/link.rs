@@ -18,18 +18,18 @@ pub(super) struct Address(ConnectionInfo);
 impl Address {
     /// Reads `redis://[user:password@]host:port[/database]`.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
-        let info = url.into_connection_info().map_err(|error| error.to_string())?;
-        if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+        let mut info = url.into_connection_info().map_err(|error| error.to_string())?;
+        if matches!(info.addr, ConnectionAddr::TcpTls { .. }) {
             return Err("TLS is not spoken; put a tunnel in front".to_owned());
         }
         // The older protocol writes every value as shortest text, which is exact.
-        let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
-        Ok(Self(info.set_redis_settings(redis)))
+        info.redis.protocol = ProtocolVersion::RESP2;
+        Ok(Self(info))
     }
 
     /// Whether both are the same database of the same server, as far as addresses tell.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.0.addr() == other.0.addr() && self.0.redis_settings().db() == other.0.redis_settings().db()
+        self.0.addr == other.0.addr && self.0.redis.db == other.0.redis.db
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Link {
 impl Link {
     /// Connects, signs in and chooses the database.
     pub(super) fn open(address: &Address) -> Result<Self, Trouble> {
-        let name = address.0.addr().to_string();
+        let name = address.0.addr.to_string();
         let connect = || {
             let connection = Client::open(address.0.clone())?.get_connection_with_timeout(PATIENCE)?;
             connection.set_read_timeout(Some(PATIENCE))?;
@@ -90,7 +90,7 @@ impl Link {
     /// Sends a command; what the server refuses is an error.
     pub(super) fn ask(&mut self, command: &Cmd) -> Result<Value, Trouble> {
         let mut answers = self.ask_all(std::slice::from_ref(command)).map_err(Trouble::Lost)?;
-        reply::accepted(answers.pop().unwrap_or_default())
+        reply::accepted(answers.pop().unwrap_or(Value::Nil))
     }
 
     /// Sends commands together; what the server refuses is among the answers.

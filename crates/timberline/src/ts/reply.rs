@@ -3,21 +3,22 @@
 use super::Sample;
 use super::link::Trouble;
 use super::number;
-use redis::{ServerError, Value};
+use redis::Value;
 
-/// What a server says if it refuses.
-pub(super) fn error_text(error: &ServerError) -> String {
-    match error.details() {
+/// What a server says if it refuses; nothing if it does not.
+pub(super) fn refusal(answer: &Value) -> Option<String> {
+    let Value::ServerError(error) = answer else { return None };
+    Some(match error.details() {
         Some(details) => format!("{} {details}", error.code()),
         None => error.code().to_owned(),
-    }
+    })
 }
 
 /// Any answer but a refusal.
 pub(super) fn accepted(answer: Value) -> Result<Value, Trouble> {
-    match answer {
-        Value::ServerError(error) => Err(Trouble::Refused(error_text(&error))),
-        other => Ok(other),
+    match refusal(&answer) {
+        Some(text) => Err(Trouble::Refused(text)),
+        None => Ok(answer),
     }
 }
 

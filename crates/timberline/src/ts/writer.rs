@@ -105,7 +105,9 @@ pub(super) fn fate(sample: &Write, answer: &Value) -> Fate {
     match answer {
         Value::Int(timestamp) if *timestamp == sample.timestamp => Fate::Taken,
         Value::Int(_) => Fate::Ignored,
-        Value::ServerError(error) => Fate::Refused(reply::error_text(error)),
-        other => Fate::Refused(format!("an answer that is not understood: {other:?}")),
+        other => {
+            let unknown = || format!("an answer that is not understood: {other:?}");
+            Fate::Refused(reply::refusal(other).unwrap_or_else(unknown))
+        }
     }
 }

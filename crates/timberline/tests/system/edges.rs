@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Allowed edges between our crates: dependencies point inwards.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("timberline-dataobj", &[]),
     ("timberline-bench", &["timberline-dataobj", "timberline-logql"]),
     ("timberline-logql", &[]),
@@ -20,7 +20,21 @@ const EDGES: [(&str, &[&str]); 11] = [
     ),
     (
         "timberline-query",
-        &["timberline-dataobj", "timberline-logql", "timberline-store"],
+        &[
+            "timberline-dataobj",
+            "timberline-logql",
+            "timberline-series",
+            "timberline-store",
+        ],
+    ),
+    (
+        "timberline-ruler",
+        &[
+            "timberline-logql",
+            "timberline-query",
+            "timberline-series",
+            "timberline-store",
+        ],
     ),
     (
         "timberline-server",
@@ -40,6 +54,7 @@ const EDGES: [(&str, &[&str]); 11] = [
             "timberline-logql",
             "timberline-query",
             "timberline-resp",
+            "timberline-ruler",
             "timberline-series",
             "timberline-server",
             "timberline-store",

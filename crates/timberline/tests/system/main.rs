@@ -15,5 +15,7 @@ mod full_disk;
 mod group_commit;
 mod inspect;
 mod numbered;
+mod series;
 mod server;
+mod sql;
 mod start;

@@ -60,6 +60,9 @@ impl Server {
             .args(["serve", "--http", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(flags);
+        if !flags.contains(&"--resp") {
+            command.args(["--resp", "127.0.0.1:0"]);
+        }
         let child = command
             .stdout(Stdio::piped())
             .stderr(File::create(&log).unwrap())
@@ -96,6 +99,13 @@ impl Server {
     /// A client of this server.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Where it takes time-series commands.
+    pub(crate) fn resp_address(&self) -> Option<&str> {
+        self.greeting
+            .iter()
+            .find_map(|line| line.strip_prefix("resp listening on "))
     }
 
     /// What the server has written to standard error.

@@ -24,10 +24,10 @@ fn run(context: &mut Context<'_>, arguments: Arguments<'_>, sign: f64, event: &'
         return Err(Refusal::Arity);
     };
     let options = Positions::find(arguments, 3);
-    let mut now_ms = None;
     loop {
-        let now_ms = *now_ms.get_or_insert_with(|| context.now_ms());
         let opened = context.writer(key)?;
+        // Under the lock of the series, so that connections do not overtake each other with older times. Nothing is written without it.
+        let now_ms = opened.as_ref().map_or(0, |writer| writer.now_ms());
         if let Err(KeyError::WrongType) = opened {
             return Err(refusal::WRONG_TYPE);
         }

@@ -1,5 +1,9 @@
 //! `timberline serve`: opens the data folder, listens, and stops cleanly when told to.
 
+mod cold;
+mod rules;
+mod series;
+
 use crate::config::{self, Config, Loaded};
 use crate::{Failure, folder};
 use anyhow::{Context, anyhow};
@@ -19,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Describes `timberline serve`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("serve").about("Run the server: the Loki API over a data folder").after_help(
+    let command = Command::new("serve").about("Run the server: the Loki API and the time-series commands over a data folder").after_help(
         "\
 Everything works without configuration. Order, the later winning: default, YAML file, environment, flags; see
 `timberline config`. SIGTERM and SIGINT end the server: open requests are finished, entries that are in no data object yet
@@ -31,6 +35,8 @@ Examples:
   timberline serve
   timberline serve --http 127.0.0.1:0 --data /var/lib/timberline
   TIMBERLINE_HTTP=0.0.0.0:3100 timberline serve --auth-required
+  timberline serve --resp 0.0.0.0:6379 --resp-fsync always
+  timberline serve --resp off
   timberline serve --config timberline.yaml",
     );
     config::add_flags(command)
@@ -68,17 +74,33 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     let listener = listener.with_context(|| format!("listening on {}", config.http))?;
     let address = listener.local_addr()?;
 
-    let engine = open_engine(config).await?;
+    // Both ports are taken before anything is opened, so that a start that fails has touched nothing.
+    let resp_listener = series::listen(config).await?;
+
+    let (engine, store) = open_engine(config).await?;
+    let series = match resp_listener {
+        Some(listener) => Some(series::start(config, listener, store)?),
+        None => None,
+    };
     let limits = QueryLimits {
         max_entries: size(config.max_entries_per_query),
         max_series: size(config.max_series_per_query),
         max_query_memory_bytes: size(config.max_query_memory_bytes),
         ..QueryLimits::default()
     };
-    let query = QueryEngine::new(Arc::new(engine.clone()), limits)?;
+    let mut query = QueryEngine::new(Arc::new(engine.clone()), limits)?;
+    let mut rules = None;
+    if let Some(series) = &series {
+        query = query.with_series(series.engine());
+        rules = rules::start(config, &query, series.engine())?;
+    } else if config.rules.is_some() {
+        return Err(anyhow!(
+            "rules are set, but their answers have nowhere to go: resp is off"
+        ));
+    }
     let state = AppState::new(engine.clone(), query, server_options(loaded));
 
-    greet(loaded, address)?;
+    greet(loaded, address, series.as_ref().map(series::Running::address))?;
     let (told, stopping) = tokio::sync::oneshot::channel();
     let shutdown = async move {
         let name = signals.next().await;
@@ -87,6 +109,12 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     };
     timberline_server::serve(listener, state, shutdown).await?;
     engine.shutdown().await;
+    if let Some(rules) = rules {
+        rules.abort();
+    }
+    if let Some(series) = series {
+        series.stop().await?;
+    }
     if let Ok((name, since)) = stopping.await {
         let waited = since.elapsed().as_secs_f64();
         let rows = engine.stats().head_rows;
@@ -98,7 +126,7 @@ async fn serve(loaded: &Loaded) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn open_engine(config: &Config) -> anyhow::Result<Engine> {
+async fn open_engine(config: &Config) -> anyhow::Result<(Engine, Store)> {
     let folder = || format!("data folder {}", config.data.display());
     // Opening the store removes unfinished files, so a second server must be turned away first.
     let lock = DirectoryLock::acquire(&config.data).with_context(folder)?;
@@ -118,7 +146,10 @@ async fn open_engine(config: &Config) -> anyhow::Result<Engine> {
         lock: Some(lock),
         ..EngineOptions::new(&config.data)
     };
-    Engine::open(options, store, catalog).await.with_context(folder)
+    let engine = Engine::open(options, store.clone(), catalog)
+        .await
+        .with_context(folder)?;
+    Ok((engine, store))
 }
 
 fn server_options(loaded: &Loaded) -> ServerOptions {
@@ -148,8 +179,8 @@ fn size(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-/// Says what runs where. The line with the address is the last one: whoever waits for it finds a server that answers.
-fn greet(loaded: &Loaded, address: SocketAddr) -> io::Result<()> {
+/// Says what runs where. The line with the HTTP address is the last one: whoever waits for it finds a server that answers.
+fn greet(loaded: &Loaded, address: SocketAddr, resp: Option<SocketAddr>) -> io::Result<()> {
     let config = &loaded.config;
     let data = std::fs::canonicalize(&config.data)?;
     let mut out = io::stdout().lock();
@@ -168,6 +199,15 @@ fn greet(loaded: &Loaded, address: SocketAddr) -> io::Result<()> {
             out,
             "note: {address} can be reached from other machines and {tenants}; put a proxy that checks who asks in front"
         )?;
+    }
+    if let Some(resp) = resp {
+        if !resp.ip().is_loopback() && config.resp_password.is_empty() {
+            writeln!(
+                out,
+                "note: {resp} can be reached from other machines and asks for no password; set TIMBERLINE_RESP_PASSWORD"
+            )?;
+        }
+        writeln!(out, "resp listening on {resp}")?;
     }
     writeln!(out, "http listening on {address}")?;
     out.flush()
