@@ -61,15 +61,13 @@ fn series_survive_a_clean_stop_and_kill() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut client = Connection::open(&server);
-    assert_eq!(
-        client.call(&["TS.ADD", "s", "1000", "1.5", "LABELS", "app", "shop"]),
-        "1000"
-    );
+    assert_eq!(client.call(&["TS.CREATE", "s", "LABELS", "app", "shop"]), "OK");
     assert_eq!(client.call(&["TS.CREATE", "d"]), "OK");
     assert_eq!(
         client.call(&["TS.CREATERULE", "s", "d", "AGGREGATION", "sum", "1000"]),
         "OK"
     );
+    assert_eq!(client.call(&["TS.ADD", "s", "1000", "1.5"]), "1000");
     assert_eq!(client.call(&["TS.ADD", "s", "500", "0.25"]), "500");
     assert_eq!(client.call(&["SET", "text", "hello"]), "OK");
     let (status, _) = server.stop(libc::SIGTERM);

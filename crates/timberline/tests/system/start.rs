@@ -21,7 +21,7 @@ fn the_start_says_what_runs_where() {
             .iter()
             .filter(|line| line.contains("listening on"))
             .count(),
-        1
+        2
     );
     let client = server.client();
     assert_eq!(client.get("/ready", &[]).0, 200);
