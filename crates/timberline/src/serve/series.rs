@@ -92,7 +92,7 @@ async fn cool(engine: Arc<Engine>, max_memory: u64) {
         match tokio::task::spawn_blocking(pass).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
-                tracing::error!(%error, "old chunks of series could not be moved to the object store; tried again later")
+                tracing::error!(%error, "old chunks of series could not be moved to the object store; tried again later");
             }
             Err(error) => tracing::error!(%error, "bug: moving old chunks of series panicked"),
         }
