@@ -31,13 +31,18 @@ fn commands(bytes: &[u8], piece: usize, limits: &Limits) -> Outcome {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let Some((first, bytes)) = input.split_first() else { return };
+    let Some((first, bytes)) = input.split_first() else {
+        return;
+    };
     let limits = Limits {
         authenticated: first & 1 == 0,
         ..Limits::default()
     };
     let piece = 1 + usize::from(first >> 1) % 32;
     memory::bounded(memory::of_request(bytes.len()), || {
-        assert_eq!(commands(bytes, bytes.len().max(1), &limits), commands(bytes, piece, &limits));
+        assert_eq!(
+            commands(bytes, bytes.len().max(1), &limits),
+            commands(bytes, piece, &limits)
+        );
     });
 });

@@ -16,14 +16,27 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     let series = access.series(0, b"key").expect("it was restored");
-    let last = series.last(false).expect("nothing is fetched").map_or(0, |last| last.timestamp);
-    let mut writer = access.writer(series.clone()).expect("nothing is fetched").expect("it is there");
+    let last = series
+        .last(false)
+        .expect("nothing is fetched")
+        .map_or(0, |last| last.timestamp);
+    let mut writer = access
+        .writer(series.clone())
+        .expect("nothing is fetched")
+        .expect("it is there");
     for timestamp in [0, last / 2, last, last.saturating_add(1)] {
         let _ = writer.add(timestamp, 1.0, Some(DuplicatePolicy::Last));
     }
     drop(writer);
-    series.view(0, i64::MAX, Reach::Neighbours, true).expect("nothing is fetched");
+    series
+        .view(0, i64::MAX, Reach::Neighbours, true)
+        .expect("nothing is fetched");
     series.info().expect("nothing is fetched");
-    let dumped = access.dump(0, b"key").expect("it is there").expect("nothing is fetched");
-    access.restore(0, b"again", &dumped, None, false).expect("what was dumped can be restored");
+    let dumped = access
+        .dump(0, b"key")
+        .expect("it is there")
+        .expect("nothing is fetched");
+    access
+        .restore(0, b"again", &dumped, None, false)
+        .expect("what was dumped can be restored");
 });

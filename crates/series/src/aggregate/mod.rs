@@ -1,4 +1,4 @@
-//! Aggregators (specification, chapter 8): what a bucket of samples becomes. A file each, all of the same shape, listed in [`table`].
+//! Aggregators (specification, chapter 8): what a bucket of samples becomes. A file each, all of the same shape, listed in `table.rs`.
 
 // hot path: no lock, no logging, no allocation per sample.
 
